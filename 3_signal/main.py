@@ -1,0 +1,487 @@
+"""Task 3, Signal: positional encodings.
+
+The input is a sequence of letters, each drawn uniformly and independently. The first one is the signal: it
+names the letter to count in the rest. The output has one step, how often that letter occurs after the signal.
+
+    input     'B' 'B' 'A' 'B' 'C'      one-hot vectors: 'A' is index 0, 'B' is 1, 'C' is 2
+    output    2                        the signal is 'B', and two 'B' follow
+
+The signal is the same vector as any other letter of its kind, and attention does not see in which order
+letters come. With --pos_enc, each position adds a vector of its own to its letter; without, no model can tell
+which letter was the first.
+
+    python3 main.py --train --pos_enc      train a model and save it; also try it without --pos_enc
+    python3 main.py --test --plot          look inside: a prediction, its attention weights, their heatmaps
+"""
+
+import argparse
+import functools
+import json
+import os
+import pathlib
+import sys
+
+# --- The flags ------------------------------------------------------------------------------------------
+
+TASK = "Signal"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+SETTINGS = ("max_len", "vocab_size", "hidden", "pos_enc", "enc_layers")  # What a model is built from.
+LARGEST = 10**7  # Numbers in an array whose size is ours to choose: this bounds the memory.
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def fail(message):
+    """End the program with one line on standard error and exit status 1."""
+    parser.exit(1, f"main.py: error: {message}\n")
+
+
+def shown(path):
+    """Return a path the way the user would write it: relative, where it lies below the current folder."""
+    path, here = pathlib.Path(path), pathlib.Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def checked(convert, is_valid, wanted):
+    """Return an argparse type: convert the text, and refuse with a message whatever is not valid."""
+
+    def check(text):
+        try:
+            if is_valid(convert(text)):
+                return convert(text)
+        except ValueError:
+            pass
+        raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}")
+
+    return check
+
+
+def number(lowest, highest):
+    """Return an argparse type for the whole numbers from lowest to highest."""
+    return checked(int, lambda value: lowest <= value <= highest, f"a whole number, {lowest} to {highest}")
+
+
+rate = checked(float, lambda value: 1e-38 <= value <= 1e38, "a number, 1e-38 to 1e38")
+folder = checked(pathlib.Path, lambda path: path.name, "the name of a folder")
+signal = checked(str.upper, lambda text: len(text) == 1 and text in LETTERS, "a letter from 'A' to 'Z'")
+sequence = checked(str.upper, lambda text: text and set(text) <= set(LETTERS), f"a sequence of {LETTERS!r}")
+
+parser = argparse.ArgumentParser(prog="main.py", description=__doc__.split("\n")[0], allow_abbrev=False)
+flag = parser.add_argument
+flag("--train", action="store_true", help="train a model and save it")
+flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
+flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
+flag("--steps", type=number(1, 10**9), default=2000, help="training steps (%(default)s)")
+flag("--batchsize", type=number(1, 10**5), default=100, help="sequences per step (%(default)s)")
+flag("--lr", type=rate, default=2e-3, help="Adam's learning rate (%(default)s)")
+flag("--hidden", type=number(1, 10**4), default=64, help="encoding dimensions (%(default)s)")
+flag("--savepath", type=folder, default=HERE / "models", help="checkpoints (models/ beside main.py)")
+flag("--plotpath", type=folder, default=HERE / "plots", help="images of --plot (plots/ beside main.py)")
+flag("--max_len", type=number(1, 10**4), default=10, help="length after the signal (%(default)s)")
+flag("--vocab_size", type=number(1, 26), default=3, help="letters from 'A' on (%(default)s)")
+flag("--print_every", type=number(1, 10**9), default=50, help="steps per loss line (%(default)s)")
+flag("--save_every", type=number(1, 10**9), default=500, help="steps per checkpoint (%(default)s)")
+flag("--seed", type=number(0, 2**32 - 1), help="makes a run repeatable (none)")
+flag("--pos_enc", action="store_true", help="add positional encodings to the letters (off)")
+flag("--enc_layers", type=number(0, 100), default=1, help="encoder layers (%(default)s)")
+flag("--signal", type=signal, help="the first letter of the tested sequence (random)")
+flag("--input", type=sequence, help='the tested sequence, signal first, such as "BBABC" (random)')
+
+
+def parse_arguments(argv=None):
+    """Return the flags; `given` and `settings` are dicts of those of SETTINGS, without and with defaults.
+
+    Raises:
+        SystemExit: after --help (status 0), without a mode or with a flag that is wrong (status 2).
+    """
+    arguments = parser.parse_args(argv, argparse.Namespace(**dict.fromkeys(SETTINGS)))  # None: not given
+    given = {name: getattr(arguments, name) for name in SETTINGS}
+    arguments.given = {name: value for name, value in given.items() if value is not None}
+    arguments.settings = {name: parser.get_default(name) for name in SETTINGS} | arguments.given
+    if not (arguments.train or arguments.test or arguments.plot):
+        parser.print_help()
+        parser.exit(2)
+    arguments.test = arguments.test or not arguments.train
+    if arguments.train:
+        check_sample(arguments, arguments.settings)
+    return arguments
+
+
+def check_sample(arguments, settings):
+    """Refuse a sequence to test that a model with these settings cannot read."""
+    letters, longest = LETTERS[: settings["vocab_size"]], settings["max_len"] + 1
+    if arguments.signal and arguments.signal not in letters:
+        parser.error(f"argument --signal: {arguments.signal!r} is not among {letters!r}")
+    if arguments.input and not set(arguments.input) <= set(letters):
+        parser.error(f"argument --input: {arguments.input!r} has letters that are not among {letters!r}")
+    if arguments.input and len(arguments.input) > longest:
+        parser.error(f"argument --input: {arguments.input!r} is longer than {longest}, signal and max_len")
+    if arguments.input and arguments.signal not in (None, arguments.input[0]):
+        parser.error(f"argument --signal: {arguments.signal!r} is not the first letter of --input")
+
+
+if __name__ == "__main__":
+    parse_arguments()  # Answers --help and wrong flags at once: importing TensorFlow takes seconds.
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # One message less, and XLA does without it.
+os.environ["KERAS_BACKEND"] = "tensorflow"
+
+import matplotlib.pyplot as pyplot
+import numpy as np
+import tensorflow as tf
+
+# --- The data -------------------------------------------------------------------------------------------
+
+
+def one_hot(indices, depth):
+    """Return float32 (..., depth) with a 1 at each of the int indices (...)."""
+    return (indices[..., None] == np.arange(depth)).astype(np.float32)
+
+
+class Task:
+    """Random sequences of letters, and how often the first letter occurs in the rest.
+
+    Args:
+        max_len: int, the number of letters after the signal and the highest count.
+        vocab_size: int, the number of different letters.
+        generator: numpy.random.Generator that draws the letters.
+    """
+
+    def __init__(self, max_len=10, vocab_size=3, generator=None):
+        self.generator = generator or np.random.default_rng()
+        self.letters = LETTERS[:vocab_size]
+        self.length = max_len + 1  # of an input sequence
+        self.max_count = max_len
+        self.outputs = ["count"]  # what each output step stands for
+
+    def sample(self, *shape, length=None):
+        """Return random letters, int32 (*shape, length): 0 is 'A'."""
+        shape = (*shape, length or self.length)
+        return self.generator.integers(len(self.letters), size=shape, dtype=np.int32)
+
+    def solve(self, letters):
+        """Return the count of the signal's letter, int32 (..., 1), in letters, int (..., length)."""
+        counts = np.count_nonzero(letters[..., 1:] == letters[..., :1], axis=-1)
+        return counts[..., None].astype(np.int32)
+
+    def next_batch(self, batchsize=100):
+        """Return inputs and labels, both one-hot float32.
+
+        Their shapes are (batchsize, max_len + 1, vocab_size) and (batchsize, 1, max_len + 1).
+        """
+        letters = self.sample(batchsize)
+        return one_hot(letters, len(self.letters)), one_hot(self.solve(letters), self.max_count + 1)
+
+    def prettify(self, samples):
+        """Return the letters, str (batch, length, 1), of one-hot samples (batch, length, vocab_size)."""
+        return np.array(list(self.letters))[np.argmax(samples, axis=-1)][..., None]
+
+
+# --- The model ------------------------------------------------------------------------------------------
+
+
+class Attention(tf.keras.layers.Layer):
+    """Scaled dot-product attention, then a residual connection and layer normalization.
+
+    weights = softmax(query keyᵀ / √depth) and output = LayerNorm(weights value + query): equation 1 and
+    section 3.1 of Vaswani et al. (2017), "Attention is all you need", https://arxiv.org/abs/1706.03762.
+
+    Call with:
+        query: float32 (batch or 1, queries, depth), what each query looks for.
+        key: float32 (batch, keys, depth), by what each element is found.
+        value: float32 (batch, keys, depth), what each element gives.
+
+    Returns:
+        output: float32 (batch, queries, depth).
+        weights: float32 (batch, queries, keys); each row is positive and sums to 1.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.layer_norm = tf.keras.layers.LayerNormalization()
+
+    def call(self, query, key, value):
+        depth = key.shape[-1]
+        logits = tf.matmul(query, key, transpose_b=True) / depth**0.5
+        weights = tf.nn.softmax(logits, axis=-1)
+        return self.layer_norm(tf.matmul(weights, value) + query), weights
+
+
+class EncoderLayer(tf.keras.layers.Layer):
+    """Self-attention, then a feed-forward pair with a residual connection and layer normalization.
+
+    Sections 3.1 and 3.3 of Vaswani et al. (2017). Call with an encoding, float32 (batch, length, hidden).
+
+    Returns:
+        encoding: float32 (batch, length, hidden).
+        weights: float32 (batch, length, length), how much each input step attends to each input step.
+    """
+
+    def __init__(self, hidden):
+        super().__init__()
+        self.attention = Attention()
+        self.feed_forward = [tf.keras.layers.Dense(2 * hidden, "relu"), tf.keras.layers.Dense(hidden)]
+        self.layer_norm = tf.keras.layers.LayerNormalization()
+
+    def call(self, encoding):
+        encoding, weights = self.attention(query=encoding, key=encoding, value=encoding)
+        expand, contract = self.feed_forward
+        return self.layer_norm(contract(expand(encoding)) + encoding), weights
+
+
+class AttentionModel(tf.keras.Model):
+    """An encoder, with positional encodings or without, and one query to what it makes of the letters.
+
+    Call with one-hot float32 inputs (batch, length, vocab_size), length at most max_len + 1.
+
+    Returns:
+        logits: float32 (batch, 1, max_len + 1), a score for each count that the signal's letter may have.
+        weights: float32 (batch, 1, length), how much the output step attends to each letter.
+        encoder_weights: list of float32 (batch, length, length), the self-attention of each encoder layer.
+    """
+
+    def __init__(self, max_len=10, vocab_size=3, hidden=64, pos_enc=False, enc_layers=1):
+        super().__init__()
+        self.embedding = tf.keras.layers.Dense(hidden)
+        self.positional_encoding = None
+        if pos_enc:  # One vector for each position, learnt, and the same for every input.
+            self.positional_encoding = self.add_weight(shape=(1, max_len + 1, hidden), initializer="zeros")
+        self.encoder = [EncoderLayer(hidden) for _ in range(enc_layers)]
+        # The query of the only output step, learnt, and the same for every input.
+        self.query = self.add_weight(name="query", shape=(1, 1, hidden), initializer="zeros")
+        self.attention = Attention()
+        self.logits_layer = tf.keras.layers.Dense(max_len + 1)
+        self(tf.zeros((1, max_len + 1, vocab_size)))  # A first call creates the weights of the layers.
+
+    def call(self, inputs):
+        encoding = self.embedding(inputs)
+        if self.positional_encoding is not None:
+            encoding += self.positional_encoding[:, : inputs.shape[1]]
+        encoder_weights = []
+        for encoder_layer in self.encoder:
+            encoding, weights = encoder_layer(encoding)
+            encoder_weights.append(weights)
+        decoding, weights = self.attention(query=self.query, key=encoding, value=encoding)
+        return self.logits_layer(decoding), weights, encoder_weights
+
+
+# --- Saving and loading ---------------------------------------------------------------------------------
+
+
+def load_model(arguments):
+    """Return the newest model in --savepath and its settings, a dict.
+
+    Raises:
+        SystemExit: where there is none (status 1) or the flags contradict it (status 2).
+    """
+    path = tf.train.latest_checkpoint(arguments.savepath)
+    if path is None:
+        fail(f"{shown(arguments.savepath)}: there is no model yet; make one with: python3 main.py --train")
+    settings = json.loads(tf.train.load_checkpoint(path).get_tensor("description/.ATTRIBUTES/VARIABLE_VALUE"))
+    del settings["task"]
+    for name, value in arguments.given.items():
+        if value != settings[name]:
+            wanted = f"--{name}" if value is True else f"--{name} {value}"
+            parser.error(
+                f"argument --{name}: {value} does not fit {shown(path)}, which has {settings[name]}; "
+                f"to train a model that does: python3 main.py --train {wanted}"
+            )
+    model = AttentionModel(**settings)
+    checkpoint = tf.train.Checkpoint(weights=[weight.value for weight in model.weights])
+    checkpoint.restore(path).assert_existing_objects_matched().expect_partial()
+    return model, settings
+
+
+# --- Training -------------------------------------------------------------------------------------------
+
+
+def train(arguments):
+    """Train a model, print its loss and save it in --savepath.
+
+    Returns:
+        dict: file name to a function that draws that figure.
+    """
+    if arguments.seed is not None:
+        tf.keras.utils.set_random_seed(arguments.seed)
+    settings = arguments.settings
+    task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
+    model = AttentionModel(**settings)
+    optimizer = tf.keras.optimizers.Adam(arguments.lr)
+    optimizer.build(model.trainable_variables)
+    loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    description = tf.Variable(json.dumps({"task": TASK} | settings))
+    weights = [weight.value for weight in model.weights]
+    checkpoint = tf.train.Checkpoint(weights=weights, description=description)
+    manager = tf.train.CheckpointManager(checkpoint, arguments.savepath, max_to_keep=1)
+
+    # One call runs many steps: for so small a model, the call of a step costs more than the step.
+    @tf.function(jit_compile=True)
+    def train_steps(letters, answers, steps):
+        loss = 0.0
+        for step in tf.range(steps):
+            with tf.GradientTape() as tape:
+                logits, *_ = model(tf.one_hot(letters[step], len(task.letters)))
+                loss = loss_function(answers[step], logits)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply(gradients, model.trainable_variables)
+        return loss
+
+    # Every new shape would be compiled anew, so each call gets a buffer of the same shape, full or not.
+    longest = max(1, LARGEST // (arguments.batchsize * task.length * settings["hidden"]))
+    longest = min(longest, arguments.steps, arguments.print_every, arguments.save_every)
+    buffer = np.zeros((longest, arguments.batchsize, task.length), np.int32)
+    losses = []
+    step = 0
+    while step < arguments.steps:
+        due = [every - step % every for every in (arguments.print_every, arguments.save_every)]
+        count = min(longest, arguments.steps - step, *due)
+        buffer[:count] = task.sample(count, arguments.batchsize)
+        loss = float(train_steps(buffer, task.solve(buffer), tf.constant(count)))
+        step += count
+        if step % arguments.print_every == 0 or step == arguments.steps:
+            print(f"Iteration {step} - Loss {loss}", flush=True)
+            losses.append((step, loss))
+        if step % arguments.save_every == 0 or step == arguments.steps:
+            path = manager.save(checkpoint_number=step)
+    print(f"Training complete!\nModel saved to {shown(path)}.")
+    return {"loss": functools.partial(draw_losses, losses)}
+
+
+# --- Testing --------------------------------------------------------------------------------------------
+
+
+def accuracy(model, task, length, samples=10000):
+    """Return the fraction of new sequences, and of their output steps, that the model gets right."""
+    batchsize = max(1, LARGEST // (length * max(length, model.query.shape[-1])))
+    right = []
+    for start in range(0, samples, batchsize):
+        letters = task.sample(min(batchsize, samples - start), length=length)
+        logits, *_ = model(one_hot(letters, len(task.letters)))
+        right.append(np.argmax(logits, axis=-1) == task.solve(letters))
+    right = np.concatenate(right)
+    return right.all(axis=-1).mean(), right.mean()
+
+
+def test(arguments):
+    """Print what the saved model makes of one sequence, how it attends, and how often it is right.
+
+    Returns:
+        dict: file name to a function that draws that figure.
+    """
+    model, settings = load_model(arguments)
+    check_sample(arguments, settings)
+    generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Not the data of the training.
+    task = Task(settings["max_len"], settings["vocab_size"], generator)
+    letters = task.sample(1)
+    if arguments.signal:
+        letters[0, 0] = LETTERS.index(arguments.signal)
+    if arguments.input:
+        letters = np.array([[LETTERS.index(letter) for letter in arguments.input]])
+    inputs = one_hot(letters, len(task.letters))
+    logits, weights, encoder_weights = model(inputs)
+    weights = weights.numpy()[0].astype(np.float64)
+
+    with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Also long sequences in full.
+        print(f"Input: \n{task.prettify(inputs)}")
+        print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
+        print("\nEncoder-Decoder Attention: ")
+        for step, row in enumerate(weights.round(3)):
+            print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
+            print(row.tolist())
+    if settings["pos_enc"]:
+        norms = np.linalg.norm(model.positional_encoding[0], axis=-1).astype(np.float64)
+        print(f"\nL2-Norm of Positional Encoding:\n{norms.round(3).tolist()}")
+    sequences, steps = accuracy(model, task, letters.shape[1])
+    print(f"\nAccuracy on 10000 new samples: {sequences:.2%} of sequences, {steps:.2%} of output steps")
+    steps = [task.letters[letter] for letter in letters[0]]
+    heatmap = functools.partial(draw_heatmap, "Encoder-decoder attention", weights, task.outputs, steps)
+    drawings = {"encoder_decoder_attention": heatmap}
+    for layer, weights in enumerate(encoder_weights, start=1):
+        title = f"Self-attention of encoder layer {layer}"
+        heatmap = functools.partial(draw_heatmap, title, weights[0].numpy(), steps, steps, down="Input")
+        drawings[f"encoder_self_attention_{layer}"] = heatmap
+    if settings["pos_enc"]:
+        drawings["positional_encoding"] = functools.partial(draw_norms, norms)
+    return drawings
+
+
+# --- Plotting -------------------------------------------------------------------------------------------
+
+
+def draw_losses(losses):
+    """Return a figure of the loss over the training steps, from a list of (step, loss in nats)."""
+    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    axes.semilogy(*np.transpose(losses), marker=".")
+    axes.set(title=f"{TASK}: loss", xlabel="Training step", ylabel="Cross-entropy (nats per output step)")
+    axes.grid(which="both", alpha=0.3)
+    return figure
+
+
+def draw_norms(norms):
+    """Return a figure of the L2 norms of the positional encodings, float (max_len + 1,)."""
+    figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    axes.bar(np.arange(len(norms)), norms)
+    axes.set(title="Positional encodings", xlabel="Input step", ylabel="L2 norm")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    return figure
+
+
+def draw_heatmap(title, weights, rows, columns, down="Output", across="Input"):
+    """Return a figure of attention weights.
+
+    Args:
+        title: str.
+        weights: float (queries, keys).
+        rows, columns: lists of str, what each query and each key stands for.
+        down, across: str, "Input" or "Output", whose steps the queries and the keys are.
+    """
+    cells = np.array([min(0.6, 14 / len(names)) for names in (columns, rows)])  # Width, height in inches.
+    size = np.maximum(cells * (len(columns), len(rows)) + (2.5, 1.5), (5, 2.5))
+    figure, axes = pyplot.subplots(figsize=size, layout="constrained")
+    figure.colorbar(axes.imshow(weights, cmap="viridis", vmin=0, aspect="auto"), label="Attention weight")
+    axes.set(title=title, xlabel=f"{across} step", ylabel=f"{down} step")
+    for axis, names, cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells, strict=True):
+        steps = range(0, len(names), int(np.ceil(0.3 / cell)))  # As many labels as there is room for.
+        axis.set_ticks(steps, [f"{names[step].replace(' ', '␣')}\n{step}" for step in steps])
+    if cells.min() >= 0.35:  # Room for a number in each cell.
+        for (row, column), weight in np.ndenumerate(weights):
+            colour = "black" if weight > weights.max() / 2 else "white"
+            axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=colour)
+    return figure
+
+
+def plot(drawings, plotpath):
+    """Draw the figures, write each as PNG and, where there is a display, open a window for it.
+
+    Args:
+        drawings: dict of file name to a function that draws that figure.
+        plotpath: pathlib.Path of the folder to write to.
+    """
+    plotpath.mkdir(parents=True, exist_ok=True)
+    figures = [draw() for draw in drawings.values()]
+    for name, figure in zip(drawings, figures, strict=True):
+        figure.savefig(plotpath / f"{name}.png", dpi=150)
+        print(f"Plot saved to {shown(plotpath / name)}.png.")
+    if figures[0].canvas.required_interactive_framework:
+        pyplot.show()
+    for figure in figures:
+        pyplot.close(figure)
+
+
+# --- The program ----------------------------------------------------------------------------------------
+
+
+def main(argv=None):
+    """Run the program with these flags, a list of str, or with those of the command line."""
+    arguments = parse_arguments(argv)
+    drawings = {}
+    if arguments.train:
+        drawings |= train(arguments)
+    if arguments.test:
+        drawings |= test(arguments)
+    if arguments.plot:
+        plot(drawings, arguments.plotpath)
+
+
+if __name__ == "__main__":
+    main()
