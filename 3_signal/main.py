@@ -15,11 +15,14 @@ which letter was the first.
 """
 
 import argparse
+import contextlib
 import functools
 import json
 import os
 import pathlib
+import signal
 import sys
+import tempfile
 
 # --- The flags ------------------------------------------------------------------------------------------
 
@@ -28,17 +31,6 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SETTINGS = ("max_len", "vocab_size", "hidden", "pos_enc", "enc_layers")  # What a model is built from.
 LARGEST = 10**7  # Numbers in an array whose size is ours to choose: this bounds the memory.
 HERE = pathlib.Path(__file__).resolve().parent
-
-
-def fail(message):
-    """End the program with one line on standard error and exit status 1."""
-    parser.exit(1, f"main.py: error: {message}\n")
-
-
-def shown(path):
-    """Return a path the way the user would write it: relative, where it lies below the current folder."""
-    path, here = pathlib.Path(path), pathlib.Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def checked(convert, is_valid, wanted):
@@ -62,7 +54,7 @@ def number(lowest, highest):
 
 rate = checked(float, lambda value: 1e-38 <= value <= 1e38, "a number, 1e-38 to 1e38")
 folder = checked(pathlib.Path, lambda path: path.name, "the name of a folder")
-signal = checked(str.upper, lambda text: len(text) == 1 and text in LETTERS, "a letter from 'A' to 'Z'")
+letter = checked(str.upper, lambda text: len(text) == 1 and text in LETTERS, "a letter from 'A' to 'Z'")
 sequence = checked(str.upper, lambda text: text and set(text) <= set(LETTERS), f"a sequence of {LETTERS!r}")
 
 parser = argparse.ArgumentParser(prog="main.py", description=__doc__.split("\n")[0], allow_abbrev=False)
@@ -83,7 +75,7 @@ flag("--save_every", type=number(1, 10**9), default=500, help="steps per checkpo
 flag("--seed", type=number(0, 2**32 - 1), help="makes a run repeatable (none)")
 flag("--pos_enc", action="store_true", help="add positional encodings to the letters (off)")
 flag("--enc_layers", type=number(0, 100), default=1, help="encoder layers (%(default)s)")
-flag("--signal", type=signal, help="the first letter of the tested sequence (random)")
+flag("--signal", type=letter, help="the first letter of the tested sequence (random)")
 flag("--input", type=sequence, help='the tested sequence, signal first, such as "BBABC" (random)')
 
 
@@ -103,6 +95,12 @@ def parse_arguments(argv=None):
     arguments.test = arguments.test or not arguments.train
     if arguments.train:
         check_sample(arguments, arguments.settings)
+    if arguments.train:
+        with one_line(f"--savepath {shown(arguments.savepath)}"):
+            check_folder(arguments.savepath)
+    if arguments.plot:
+        with one_line(f"--plotpath {shown(arguments.plotpath)}", status=2):
+            check_folder(arguments.plotpath)
     return arguments
 
 
@@ -119,16 +117,73 @@ def check_sample(arguments, settings):
         parser.error(f"argument --signal: {arguments.signal!r} is not the first letter of --input")
 
 
+# --- What can go wrong ----------------------------------------------------------------------------------
+
+
+def fail(message, status=1):
+    """End the program with one line on standard error."""
+    parser.exit(status, f"main.py: error: {message}\n")
+
+
+def shown(path):
+    """Return the path as the user would write it: relative, if it lies below the current folder."""
+    path, here = pathlib.Path(path), pathlib.Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+@contextlib.contextmanager
+def one_line(what, *errors, advice="", status=1):
+    """Turn OSError and these errors into one line: what they are about, their cause, and what to do."""
+    try:
+        yield
+    except (OSError, *errors) as error:
+        cause = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
+        fail(f"{what}: {cause.splitlines()[0]}{advice}", status)
+
+
+def check_folder(path):
+    """Create the folder if it is missing; raise OSError if a file in it cannot be written."""
+    path.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=path) as file:
+        file.write(bytes(4096))
+
+
+def stop(number, frame):
+    """Handle a signal as Python handles Ctrl-C, so that the training can save what it has."""
+    signal.signal(number, signal.SIG_DFL)  # The second one ends the program at once.
+    raise KeyboardInterrupt(number)
+
+
+@contextlib.contextmanager
+def stoppable():
+    """Turn a signal into one line, and into the exit status that a shell gives it."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        number = signal.Signals(*interrupt.args or (signal.SIGINT,))
+        parser.exit(128 + number, f"main.py: stopped by {number.name}\n")
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # End quietly when piped into head.
     parse_arguments()  # Answers --help and wrong flags at once: importing TensorFlow takes seconds.
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # One message less, and XLA does without it.
 os.environ["KERAS_BACKEND"] = "tensorflow"
 
-import matplotlib.pyplot as pyplot
-import numpy as np
-import tensorflow as tf
+with stoppable():
+    try:
+        import matplotlib.pyplot as pyplot
+        import numpy as np
+        import tensorflow as tf
+    except ModuleNotFoundError as error:
+        fail(f"{error}; activate the virtual environment, or pip install -r requirements.txt")
+
+tf.get_logger().setLevel("FATAL")  # What TensorFlow logs about a broken checkpoint, we say in one line.
 
 # --- The data -------------------------------------------------------------------------------------------
 
@@ -272,31 +327,57 @@ def load_model(arguments):
     """Return the newest model in --savepath and its settings, a dict.
 
     Raises:
-        SystemExit: where there is none (status 1) or the flags contradict it (status 2).
+        SystemExit: where there is none or it is broken (status 1), where the flags contradict it (status 2).
     """
-    path = tf.train.latest_checkpoint(arguments.savepath)
-    if path is None:
-        fail(f"{shown(arguments.savepath)}: there is no model yet; make one with: python3 main.py --train")
-    settings = json.loads(tf.train.load_checkpoint(path).get_tensor("description/.ATTRIBUTES/VARIABLE_VALUE"))
-    del settings["task"]
+    record = arguments.savepath / "checkpoint"  # In it TensorFlow notes which checkpoint is the newest.
+    readable = functools.partial(one_line, advice="; train again with: python3 main.py --train")
+    with readable(shown(record), ValueError):
+        if not arguments.savepath.exists() or record.name not in os.listdir(arguments.savepath):
+            fail(f"{shown(record)}: there is no model yet; train one with: python3 main.py --train")
+        path = tf.train.latest_checkpoint(arguments.savepath)
+        if path is None:
+            raise ValueError("names no checkpoint that is there")
+    with readable(shown(path), tf.errors.OpError, IndexError, ValueError):
+        reader = tf.train.load_checkpoint(path)
+        settings = json.loads(reader.get_tensor("description/.ATTRIBUTES/VARIABLE_VALUE"))
+        if [settings.pop("task", None), *settings] != [TASK, *SETTINGS]:
+            raise ValueError(f"holds no model of this task, {TASK}")
     for name, value in arguments.given.items():
         if value != settings[name]:
             wanted = f"--{name}" if value is True else f"--{name} {value}"
             parser.error(
-                f"argument --{name}: {value} does not fit {shown(path)}, which has {settings[name]}; "
-                f"to train a model that does: python3 main.py --train {wanted}"
+                f"argument --{name}: {value} does not fit {shown(path)}, trained with {settings[name]}; "
+                f"train a model that it fits with: python3 main.py --train {wanted}"
             )
     model = AttentionModel(**settings)
-    checkpoint = tf.train.Checkpoint(weights=[weight.value for weight in model.weights])
-    checkpoint.restore(path).assert_existing_objects_matched().expect_partial()
+    with readable(shown(path), tf.errors.OpError, AssertionError, IndexError, ValueError):
+        checkpoint = tf.train.Checkpoint(weights=[weight.value for weight in model.weights])
+        checkpoint.restore(path).assert_existing_objects_matched().expect_partial()
     return model, settings
+
+
+def make_manager(model, settings, savepath):
+    """Return a tf.train.CheckpointManager for the weights and for what it takes to build their model."""
+    weights = [weight.value for weight in model.weights]
+    description = tf.Variable(json.dumps({"task": TASK} | settings))
+    checkpoint = tf.train.Checkpoint(weights=weights, description=description)
+    with one_line(shown(savepath / "checkpoint"), ValueError, advice="; delete this file"):
+        return tf.train.CheckpointManager(checkpoint, savepath, max_to_keep=1)
+
+
+def save_model(manager, step):
+    """Save a checkpoint, then delete the one before. Return the path."""
+    with one_line(f"--savepath {shown(manager.directory)}", tf.errors.OpError):
+        if str(manager.latest_checkpoint).endswith(f"ckpt-{step}"):
+            manager.save(checkpoint_number=0)  # The only complete checkpoint is never overwritten.
+        return shown(manager.save(checkpoint_number=step))
 
 
 # --- Training -------------------------------------------------------------------------------------------
 
 
 def train(arguments):
-    """Train a model, print its loss and save it in --savepath.
+    """Train a model, print its loss and save it in --savepath. A signal saves what it has reached.
 
     Returns:
         dict: file name to a function that draws that figure.
@@ -309,10 +390,7 @@ def train(arguments):
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
     optimizer.build(model.trainable_variables)
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    description = tf.Variable(json.dumps({"task": TASK} | settings))
-    weights = [weight.value for weight in model.weights]
-    checkpoint = tf.train.Checkpoint(weights=weights, description=description)
-    manager = tf.train.CheckpointManager(checkpoint, arguments.savepath, max_to_keep=1)
+    manager = make_manager(model, settings, arguments.savepath)
 
     # One call runs many steps: for so small a model, the call of a step costs more than the step.
     @tf.function(jit_compile=True)
@@ -330,20 +408,28 @@ def train(arguments):
     longest = max(1, LARGEST // (arguments.batchsize * task.length * settings["hidden"]))
     longest = min(longest, arguments.steps, arguments.print_every, arguments.save_every)
     buffer = np.zeros((longest, arguments.batchsize, task.length), np.int32)
-    losses = []
-    step = 0
-    while step < arguments.steps:
-        due = [every - step % every for every in (arguments.print_every, arguments.save_every)]
-        count = min(longest, arguments.steps - step, *due)
-        buffer[:count] = task.sample(count, arguments.batchsize)
-        loss = float(train_steps(buffer, task.solve(buffer), tf.constant(count)))
-        step += count
-        if step % arguments.print_every == 0 or step == arguments.steps:
-            print(f"Iteration {step} - Loss {loss}", flush=True)
-            losses.append((step, loss))
-        if step % arguments.save_every == 0 or step == arguments.steps:
-            path = manager.save(checkpoint_number=step)
-    print(f"Training complete!\nModel saved to {shown(path)}.")
+    losses, step = [], 0
+    try:
+        while step < arguments.steps:
+            due = [every - step % every for every in (arguments.print_every, arguments.save_every)]
+            count = min(longest, arguments.steps - step, *due)
+            buffer[:count] = task.sample(count, arguments.batchsize)
+            loss = float(train_steps(buffer, task.solve(buffer), tf.constant(count)))
+            step = int(optimizer.iterations)
+            save = step % arguments.save_every == 0 or step == arguments.steps
+            logits = model(one_hot(buffer[0, :1], len(task.letters)))[0] if save else 0.0
+            if not (np.isfinite(loss) and np.isfinite(logits).all()):
+                fail(f"the loss is not a number any more after step {step}; try --lr {arguments.lr / 10:g}")
+            if step % arguments.print_every == 0 or step == arguments.steps:
+                print(f"Iteration {step} - Loss {loss}", flush=True)
+                losses.append((step, loss))
+            if save:
+                path = save_model(manager, step)
+    except KeyboardInterrupt:
+        if optimizer.iterations > 0:
+            print(f"Model saved to {save_model(manager, int(optimizer.iterations))}.")
+        raise
+    print(f"Training complete!\nModel saved to {path}.")
     return {"loss": functools.partial(draw_losses, losses)}
 
 
@@ -457,11 +543,13 @@ def plot(drawings, plotpath):
         drawings: dict of file name to a function that draws that figure.
         plotpath: pathlib.Path of the folder to write to.
     """
-    plotpath.mkdir(parents=True, exist_ok=True)
     figures = [draw() for draw in drawings.values()]
     for name, figure in zip(drawings, figures, strict=True):
-        figure.savefig(plotpath / f"{name}.png", dpi=150)
-        print(f"Plot saved to {shown(plotpath / name)}.png.")
+        path = plotpath / f"{name}.png"
+        with one_line(shown(path)):
+            figure.savefig(path.with_suffix(".part"), dpi=150, format="png")
+            path.with_suffix(".part").replace(path)  # An image that was there stays if this one fails.
+        print(f"Plot saved to {shown(path)}.")
     if figures[0].canvas.required_interactive_framework:
         pyplot.show()
     for figure in figures:
@@ -475,12 +563,16 @@ def main(argv=None):
     """Run the program with these flags, a list of str, or with those of the command line."""
     arguments = parse_arguments(argv)
     drawings = {}
-    if arguments.train:
-        drawings |= train(arguments)
-    if arguments.test:
-        drawings |= test(arguments)
-    if arguments.plot:
-        plot(drawings, arguments.plotpath)
+    try:
+        with stoppable():
+            if arguments.train:
+                drawings |= train(arguments)
+            if arguments.test:
+                drawings |= test(arguments)
+            if arguments.plot:
+                plot(drawings, arguments.plotpath)
+    except (MemoryError, tf.errors.ResourceExhaustedError):
+        fail("this does not fit into memory; lower --batchsize, --max_len or --hidden")
 
 
 if __name__ == "__main__":
