@@ -360,28 +360,33 @@ def train(arguments):
     manager = make_manager(model, settings, arguments.savepath)
 
     # One call runs many steps: for so small a model, the call of a step costs more than the step.
-    @tf.function(jit_compile=True)
     def train_steps(letters, answers, steps):
-        loss = 0.0
-        for step in tf.range(steps):
+        def train_step(step, _):
             with tf.GradientTape() as tape:
                 logits, *_ = model(tf.one_hot(letters[step], len(task.letters)))
                 loss = loss_function(answers[step], logits)
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply(gradients, model.trainable_variables)
-        return loss
+            return step + 1, loss
+
+        return tf.while_loop(lambda step, _: step < steps, train_step, (0, 0.0))[1]
 
     # Every new shape would be compiled anew, so each call gets a buffer of the same shape, full or not.
     longest = max(1, LARGEST // (arguments.batchsize * task.length * settings["hidden"]))
     longest = min(longest, arguments.steps, arguments.print_every, arguments.save_every)
     buffer = np.zeros((longest, arguments.batchsize, task.length), np.int32)
+    compiled = tf.function(train_steps, jit_compile=True, autograph=False)
+    try:
+        compiled(buffer, task.solve(buffer), tf.constant(0))
+    except (tf.errors.InternalError, tf.errors.InvalidArgumentError, tf.errors.UnimplementedError):
+        compiled = tf.function(train_steps, autograph=False)  # This TensorFlow has no XLA compiler.
     losses, step = [], 0
     try:
         while step < arguments.steps:
             due = [every - step % every for every in (arguments.print_every, arguments.save_every)]
             count = min(longest, arguments.steps - step, *due)
             buffer[:count] = task.sample(count, arguments.batchsize)
-            loss = float(train_steps(buffer, task.solve(buffer), tf.constant(count)))
+            loss = float(compiled(buffer, task.solve(buffer), tf.constant(count)))
             step = int(optimizer.iterations)
             save = step % arguments.save_every == 0 or step == arguments.steps
             logits = model(one_hot(buffer[0, :1], len(task.letters)))[0] if save else 0.0
