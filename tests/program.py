@@ -2,8 +2,11 @@
 
 import functools
 import importlib.util
+import json
 import os
 import pathlib
+import re
+import string
 import subprocess
 import sys
 
@@ -42,3 +45,48 @@ def load(task):
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+NUMBERS = r"\[[-\d., e]*\]"
+OUTPUT = re.compile(
+    r"Input: \n(?P<input>\[\[\['[A-Z ]'\](?:\n  \['[A-Z ]'\])*\]\])\n"
+    r"\nPrediction: \n\[\[(?P<prediction>[\d ]+)\]\]\n"
+    r"\nEncoder-Decoder Attention: \n"
+    rf"(?P<attention>(?:Output step \d+ attended mainly to Input steps: \[[\d ]+\]\n{NUMBERS}\n)+)"
+    rf"(?:\nSelf-Attention: \n(?P<self_attention>(?:Attention of Output step \d+:\n{NUMBERS}\n)+))?"
+    rf"(?:\nL2-Norm of Positional Encoding:\n(?P<norms>{NUMBERS})\n)?"
+    r"\nAccuracy on 10000 new samples: (?P<sequences>\d+\.\d\d)% of sequences, "
+    r"(?P<steps>\d+\.\d\d)% of output steps\n"
+    r"(?P<plots>(?:Plot saved to .+\.png\.\n)*)"
+)
+
+
+def lists(text):
+    """Return each line of the text that is a list of numbers, as a list of float."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("[")]
+
+
+def parse(output):
+    """Return what --test has printed, which must be the whole output, as a dict of Python values."""
+    match = OUTPUT.fullmatch(output)
+    assert match, output
+    mainly = re.findall(r"Input steps: \[([\d ]+)\]", match["attention"])
+    return {
+        "input": "".join(re.findall(r"'(.)'", match["input"])),
+        "prediction": [int(count) for count in match["prediction"].split()],
+        "attention": lists(match["attention"]),
+        "mainly": [[int(step) for step in steps.split()] for steps in mainly],
+        "self_attention": match["self_attention"] and lists(match["self_attention"]),
+        "norms": match["norms"] and lists(match["norms"])[0],
+        "sequences": float(match["sequences"]),
+        "steps": float(match["steps"]),
+        "plots": re.findall(r"Plot saved to (.+)\.\n", match["plots"]),
+    }
+
+
+def solve(task, letters, vocab_size=3):
+    """Return the right answers to a str of letters, counted in plain Python."""
+    if task == 3:
+        return [letters[1:].count(letters[0])]
+    counts = [letters.count(letter) for letter in string.ascii_uppercase[:vocab_size]]
+    return counts if task == 1 else [*counts, abs(counts[0] - counts[1])]

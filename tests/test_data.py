@@ -1,0 +1,67 @@
+"""The generators, against counts made in plain Python."""
+
+import hypothesis
+import numpy as np
+import program
+import pytest
+from hypothesis import strategies
+
+sizes = strategies.tuples(
+    strategies.integers(1, 12), strategies.integers(2, 26), strategies.integers(1, 20), strategies.integers(0, 99)
+)
+
+
+@pytest.mark.parametrize("number", program.FOLDERS)
+@hypothesis.given(sizes)
+@hypothesis.settings(deadline=None, max_examples=50)
+def test_labels_are_counts_of_the_letters(number, size):
+    max_len, vocab_size, batchsize, seed = size
+    task = program.load(number).Task(max_len, vocab_size, np.random.default_rng(seed))
+    inputs, labels = task.next_batch(batchsize)
+    length = max_len + (number == 3)
+    outputs = {1: vocab_size, 2: vocab_size + 1, 3: 1}[number]
+    assert inputs.shape == (batchsize, length, vocab_size + (number != 3))
+    assert labels.shape == (batchsize, outputs, max_len + 1)
+    assert inputs.dtype == labels.dtype == np.float32
+    for one_hot in (inputs, labels):
+        assert set(np.unique(one_hot)) <= {0, 1}
+        assert (one_hot.sum(axis=-1) == 1).all()
+    letters = task.prettify(inputs)
+    assert letters.shape == (batchsize, length, 1)
+    for sequence, label in zip(letters[..., 0], labels.argmax(axis=-1), strict=True):
+        assert label.tolist() == program.solve(number, "".join(sequence), vocab_size)
+
+
+@pytest.mark.parametrize("number", program.FOLDERS)
+def test_letters_are_those_of_the_contract(number):
+    task = program.load(number).Task(max_len=1, vocab_size=3)
+    letters = task.prettify(np.eye(3 if number == 3 else 4)[None])
+    assert letters[0, :, 0].tolist() == (["A", "B", "C"] if number == 3 else [" ", "A", "B", "C"])
+
+
+@pytest.mark.parametrize("number", program.FOLDERS)
+def test_letters_are_uniform_and_independent(number):
+    """A chi-square statistic of pairs of neighbours stays below its 1 - 1e-6 quantile, for a fixed seed."""
+    task = program.load(number).Task(max_len=10, vocab_size=3, generator=np.random.default_rng(5))
+    inputs, _ = task.next_batch(20000)
+    letters = inputs.argmax(axis=-1)
+    symbols = inputs.shape[-1]
+    pairs = np.bincount(letters[:, 0] * symbols + letters[:, 1], minlength=symbols**2)
+    expected = len(letters) / symbols**2
+    assert ((pairs - expected) ** 2 / expected).sum() < {3: 42.7, 4: 56.5}[symbols]
+
+
+@pytest.mark.parametrize("number", program.FOLDERS)
+def test_the_generator_decides_what_is_drawn(number):
+    task = program.load(number).Task
+    first, again, other = (task(generator=np.random.default_rng(seed)).next_batch(50)[0] for seed in (1, 1, 2))
+    assert (first == again).all()
+    assert (first != other).any()
+
+
+@pytest.mark.parametrize("number", (1, 2))
+def test_a_count_that_no_label_can_hold_is_an_empty_label(number):
+    module = program.load(number)
+    answers = module.Task(max_len=3).solve(np.full((1, 5), 1))
+    assert answers[0, 0] == 5
+    assert module.one_hot(answers, 4)[0, 0].sum() == 0
