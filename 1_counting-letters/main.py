@@ -157,6 +157,7 @@ def stoppable():
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
     if hasattr(signal, "SIGPIPE"):
@@ -385,7 +386,7 @@ def train(arguments):
             if not (np.isfinite(loss) and np.isfinite(logits).all()):
                 fail(f"the loss is not a number any more after step {step}; try --lr {arguments.lr / 10:g}")
             if step % arguments.print_every == 0 or step == arguments.steps:
-                print(f"Iteration {step} - Loss {loss}", flush=True)
+                print(f"Iteration {step} - Loss {loss}")
                 losses.append((step, loss))
             if save:
                 path = save_model(manager, step)
@@ -519,4 +520,9 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        with one_line("standard output"):
+            main()
+        os._exit(0)  # Ends at once: to take TensorFlow down would need another half second.
+    except SystemExit as end:
+        os._exit(end.code)

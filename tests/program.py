@@ -47,6 +47,12 @@ def load(task):
     return module
 
 
+def messages(completed):
+    """Return the lines of standard error that are not TensorFlow's own start-up messages."""
+    lines = completed.stderr.splitlines()
+    return [line for line in lines if not re.match(r"WARNING: All log messages before absl|[IWE]0000 ", line)]
+
+
 NUMBERS = r"\[[-\d., e]*\]"
 OUTPUT = re.compile(
     r"Input: \n(?P<input>\[\[\['[A-Z ]'\](?:\n  \['[A-Z ]'\])*\]\])\n"

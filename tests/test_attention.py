@@ -134,7 +134,7 @@ def test_shapes_of_task_3(pos_enc, enc_layers):
 
 
 def test_without_positions_the_order_of_letters_is_invisible():
-    """A model of Task 3 without --pos_enc is a function of the multiset of its letters; with it, it is not."""
+    """A model of Task 3 is a function of the multiset of its letters without --pos_enc, and not with it."""
     module = program.load(3)
     inputs, _ = module.Task(7, 5, np.random.default_rng(0)).next_batch(20)
     shuffled = inputs[:, np.random.default_rng(1).permutation(8)]

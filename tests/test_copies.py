@@ -1,0 +1,69 @@
+"""What the three files share is written out in each, word for word the same."""
+
+import ast
+
+import program
+import pytest
+
+SHARED = [
+    "Attention",
+    "accuracy",
+    "check_folder",
+    "checked",
+    "draw_heatmap",
+    "draw_losses",
+    "fail",
+    "load_model",
+    "main",
+    "make_manager",
+    "number",
+    "one_hot",
+    "one_line",
+    "parse_arguments",
+    "plot",
+    "save_model",
+    "shown",
+    "stop",
+    "stoppable",
+    "train",
+]
+
+
+def definitions(task):
+    """Return a dict from the name of each top-level function and class of a main.py to its source."""
+    source = program.script(task).read_text(encoding="utf-8")
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    nodes = [node for node in ast.parse(source).body if isinstance(node, kinds)]
+    return {node.name: ast.get_source_segment(source, node) for node in nodes}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_copies_are_the_same(name):
+    first, second, third = (definitions(task)[name] for task in program.FOLDERS)
+    assert first == second == third
+
+
+def test_everything_that_can_be_shared_is_named():
+    """A definition whose copies are the same in all three files is in the list above, and no other is."""
+    first, second, third = (definitions(task) for task in program.FOLDERS)
+    same = [name for name in first if first[name] == second.get(name) == third.get(name)]
+    assert sorted(same) == sorted(SHARED)
+
+
+def test_a_file_imports_nothing_but_the_three_packages():
+    for task in program.FOLDERS:
+        tree = ast.parse(program.script(task).read_text(encoding="utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+        packages = {name.name.split(".")[0] for node in imports for name in node.names}
+        outside = packages - program.sys.stdlib_module_names
+        assert outside == {"matplotlib", "numpy", "tensorflow"}
+        assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+
+
+def test_everything_public_has_a_docstring():
+    for task in program.FOLDERS:
+        tree = ast.parse(program.script(task).read_text(encoding="utf-8"))
+        assert ast.get_docstring(tree)
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                assert ast.get_docstring(node), node.name
