@@ -52,7 +52,7 @@ def number(lowest, highest):
 
 
 rate = checked(float, lambda value: 1e-38 <= value <= 1e38, "a number, 1e-38 to 1e38")
-folder = checked(pathlib.Path, lambda path: path.name, "the name of a folder")
+folder = checked(lambda text: text.strip() and pathlib.Path(text), bool, "the path of a folder")
 sequence = checked(str.upper, lambda text: text and set(text) <= set(LETTERS), f"a sequence of {LETTERS!r}")
 
 parser = argparse.ArgumentParser(prog="main.py", description=__doc__.split("\n")[0], allow_abbrev=False)
@@ -91,7 +91,6 @@ def parse_arguments(argv=None):
     arguments.test = arguments.test or not arguments.train
     if arguments.train:
         check_sample(arguments, arguments.settings)
-    if arguments.train:
         with one_line(f"--savepath {shown(arguments.savepath)}"):
             check_folder(arguments.savepath)
     if arguments.plot:
@@ -146,18 +145,17 @@ def stop(number, frame):
     raise KeyboardInterrupt(number)
 
 
-@contextlib.contextmanager
-def stoppable():
-    """Turn a signal into one line, and into the exit status that a shell gives it."""
-    try:
-        yield
-    except KeyboardInterrupt as interrupt:
-        number = signal.Signals(*interrupt.args or (signal.SIGINT,))
-        parser.exit(128 + number, f"main.py: stopped by {number.name}\n")
+def report(kind, error, trace):
+    """Report what ends the program: a signal in one line and with the exit status that a shell gives it."""
+    if kind is not KeyboardInterrupt:
+        return sys.__excepthook__(kind, error, trace)
+    os.write(2, f"main.py: stopped by {signal.Signals(error.args[0]).name}\n".encode())
+    os._exit(128 + error.args[0])
 
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(line_buffering=True)
+    sys.excepthook = report
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
     if hasattr(signal, "SIGPIPE"):
@@ -168,13 +166,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # One message less, and XLA does without it.
 os.environ["KERAS_BACKEND"] = "tensorflow"
 
-with stoppable():
-    try:
-        import matplotlib.pyplot as pyplot
-        import numpy as np
-        import tensorflow as tf
-    except ModuleNotFoundError as error:
-        fail(f"{error}; activate the virtual environment, or pip install -r requirements.txt")
+try:
+    import matplotlib.pyplot as pyplot
+    import numpy as np
+    import tensorflow as tf
+except ModuleNotFoundError as error:
+    fail(f"{error}; activate the virtual environment, or pip install -r requirements.txt")
 
 tf.get_logger().setLevel("FATAL")  # What TensorFlow logs about a broken checkpoint, we say in one line.
 
@@ -439,8 +436,8 @@ def test(arguments):
             print(row.tolist())
     sequences, steps = accuracy(model, task, letters.shape[1])
     print(f"\nAccuracy on 10000 new samples: {sequences:.2%} of sequences, {steps:.2%} of output steps")
-    steps = [task.letters[letter] for letter in letters[0]]
-    heatmap = functools.partial(draw_heatmap, "Encoder-decoder attention", weights, task.outputs, steps)
+    names = [task.letters[letter] for letter in letters[0]]
+    heatmap = functools.partial(draw_heatmap, "Encoder-decoder attention", weights, task.outputs, names)
     return {"encoder_decoder_attention": heatmap}
 
 
@@ -508,13 +505,12 @@ def main(argv=None):
     arguments = parse_arguments(argv)
     drawings = {}
     try:
-        with stoppable():
-            if arguments.train:
-                drawings |= train(arguments)
-            if arguments.test:
-                drawings |= test(arguments)
-            if arguments.plot:
-                plot(drawings, arguments.plotpath)
+        if arguments.train:
+            drawings |= train(arguments)
+        if arguments.test:
+            drawings |= test(arguments)
+        if arguments.plot:
+            plot(drawings, arguments.plotpath)
     except (MemoryError, tf.errors.ResourceExhaustedError):
         fail("this does not fit into memory; lower --batchsize, --max_len or --hidden")
 

@@ -21,10 +21,10 @@ SHARED = [
     "one_line",
     "parse_arguments",
     "plot",
+    "report",
     "save_model",
     "shown",
     "stop",
-    "stoppable",
     "train",
 ]
 
