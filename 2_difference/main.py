@@ -341,6 +341,37 @@ def save_model(manager, step):
 # --- Training -------------------------------------------------------------------------------------------
 
 
+def compile_training(model, optimizer, task, arguments):
+    """Return a function that runs many training steps in one call, and the buffer for its letters.
+
+    For a model this small, to call a step costs more than the step. The function takes letters, int32 (steps,
+    batch, length) like the buffer, their answers, and how many of the steps to run; it returns the last loss.
+    """
+    loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    def train_steps(letters, answers, steps):
+        def train_step(step, _):
+            with tf.GradientTape() as tape:
+                logits, *_ = model(tf.one_hot(letters[step], len(task.letters)))
+                loss = loss_function(answers[step], logits)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply(gradients, model.trainable_variables)
+            return step + 1, loss
+
+        return tf.while_loop(lambda step, _: step < steps, train_step, (0, 0.0))[1]
+
+    # Every new shape would be compiled anew, so each call gets a buffer of the same shape, full or not.
+    longest = max(1, LARGEST // (arguments.batchsize * task.length * arguments.settings["hidden"]))
+    longest = min(longest, arguments.steps, arguments.print_every, arguments.save_every)
+    buffer = np.zeros((longest, arguments.batchsize, task.length), np.int32)
+    compiled = tf.function(train_steps, jit_compile=True, autograph=False)
+    try:
+        compiled(buffer, task.solve(buffer), tf.constant(0))
+    except (tf.errors.InternalError, tf.errors.InvalidArgumentError, tf.errors.UnimplementedError):
+        compiled = tf.function(train_steps, autograph=False)  # This TensorFlow has no XLA compiler.
+    return compiled, buffer
+
+
 def train(arguments):
     """Train a model, print its loss and save it in --savepath. A signal saves what it has reached.
 
@@ -354,37 +385,15 @@ def train(arguments):
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
     optimizer.build(model.trainable_variables)
-    loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     manager = make_manager(model, settings, arguments.savepath)
-
-    # One call runs many steps: for so small a model, the call of a step costs more than the step.
-    def train_steps(letters, answers, steps):
-        def train_step(step, _):
-            with tf.GradientTape() as tape:
-                logits, *_ = model(tf.one_hot(letters[step], len(task.letters)))
-                loss = loss_function(answers[step], logits)
-            gradients = tape.gradient(loss, model.trainable_variables)
-            optimizer.apply(gradients, model.trainable_variables)
-            return step + 1, loss
-
-        return tf.while_loop(lambda step, _: step < steps, train_step, (0, 0.0))[1]
-
-    # Every new shape would be compiled anew, so each call gets a buffer of the same shape, full or not.
-    longest = max(1, LARGEST // (arguments.batchsize * task.length * settings["hidden"]))
-    longest = min(longest, arguments.steps, arguments.print_every, arguments.save_every)
-    buffer = np.zeros((longest, arguments.batchsize, task.length), np.int32)
-    compiled = tf.function(train_steps, jit_compile=True, autograph=False)
-    try:
-        compiled(buffer, task.solve(buffer), tf.constant(0))
-    except (tf.errors.InternalError, tf.errors.InvalidArgumentError, tf.errors.UnimplementedError):
-        compiled = tf.function(train_steps, autograph=False)  # This TensorFlow has no XLA compiler.
+    run_steps, buffer = compile_training(model, optimizer, task, arguments)
     losses, step = [], 0
     try:
         while step < arguments.steps:
             due = [every - step % every for every in (arguments.print_every, arguments.save_every)]
-            count = min(longest, arguments.steps - step, *due)
+            count = min(len(buffer), arguments.steps - step, *due)
             buffer[:count] = task.sample(count, arguments.batchsize)
-            loss = float(compiled(buffer, task.solve(buffer), tf.constant(count)))
+            loss = float(run_steps(buffer, task.solve(buffer), tf.constant(count)))
             step = int(optimizer.iterations)
             save = step % arguments.save_every == 0 or step == arguments.steps
             logits = model(one_hot(buffer[0, :1], len(task.letters)))[0] if save else 0.0

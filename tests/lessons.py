@@ -50,6 +50,17 @@ def batch(task, samples=10000, seed=1000, **sizes):
     return letters, module.one_hot(letters, len(source.letters)), source.solve(letters)
 
 
+def encode(task, text):
+    """Return the one-hot inputs (1, length, letters) of a str, for a model with three letters."""
+    letters = program.load(task).Task().letters
+    return program.load(task).one_hot(np.array([[letters.index(letter) for letter in text]]), len(letters))
+
+
+def predict(task, model, text):
+    """Return what a model predicts for a str, a list of int."""
+    return np.argmax(model(encode(task, text))[0], axis=-1)[0].tolist()
+
+
 def right(logits, answers):
     """Return the fraction of sequences whose every output step is right."""
     return (np.argmax(logits, axis=-1) == answers).all(axis=-1).mean()
@@ -86,6 +97,7 @@ def axes(title, across, down, size=(7, 4)):
     """Return a new figure and its axes."""
     figure, plane = program.load(1).pyplot.subplots(figsize=size, layout="constrained")
     plane.set(title=title, xlabel=across, ylabel=down)
+    plane.xaxis.get_major_locator().set_params(integer=True)
     plane.grid(alpha=0.3)
     return figure, plane
 
@@ -171,14 +183,8 @@ def sum_in_step_3(model):
     _, inputs, answers = batch(2)
     key = model.key_layer(inputs)
     decoding, _ = model.attention(query=model.query, key=key, value=key)
-    features = np.column_stack([decoding.numpy()[:, 3], np.ones(len(inputs))]).astype(float)
-    scores = []
-    for target in (answers[:, 0] + answers[:, 1], answers[:, 3]):
-        half = len(target) // 2
-        weights = np.linalg.lstsq(features[:half], target[:half], rcond=1e-6)[0]
-        error = target[half:] - features[half:] @ weights
-        scores.append(1 - error.var() / target[half:].var())
-    return scores
+    targets = (answers[:, 0] + answers[:, 1], answers[:, 3])
+    return [linear_fit(decoding.numpy()[:, 3], target) for target in targets]
 
 
 def bound(max_len=10, vocab_size=3):
@@ -228,6 +234,31 @@ def encoder_from_signal(model):
     same[:, 0] = False
     different = letters != letters[:, :1]
     return weights[:, 0].mean(), weights[same].mean(), weights[different].mean()
+
+
+def linear_fit(features, target):
+    """Return R² of the best linear prediction, fitted on one half of the data and tested on the other."""
+    features = np.column_stack([features, np.ones(len(features))]).astype(float)
+    half = len(target) // 2
+    weights = np.linalg.lstsq(features[:half], target[:half], rcond=1e-6)[0]
+    error = target[half:] - features[half:] @ weights
+    return 1 - error.var() / target[half:].var()
+
+
+def count_in_encoding(model):
+    """Return R² of a linear fit of the count of step 5's letter to the encoding of step 5 (Task 3).
+
+    The fit is one for each letter; the result is the least of the three.
+    """
+    letters, inputs, _ = batch(3, 20000)
+    encoding = model.embedding(inputs)
+    if model.positional_encoding is not None:
+        encoding += model.positional_encoding
+    for encoder_layer in model.encoder:
+        encoding, _ = encoder_layer(encoding)
+    count = (letters == letters[:, 5:6]).sum(axis=-1)
+    groups = [letters[:, 5] == letter for letter in range(3)]
+    return min(linear_fit(encoding.numpy()[group, 5], count[group]) for group in groups)
 
 
 def accuracy_at(model, length):
@@ -356,6 +387,14 @@ def lesson_1():
         values = [right(trained("1", s, "--max_len", max_len)[0](inputs)[0], answers) for s in range(1, 4)]
         rows.append([f"`--max_len {max_len}`", percent(values)])
     table("Sequences right by length trained at, 3 seeds", ["", "right"], rows)
+    rows = []
+    for hidden in (2, 4, 8, 16):
+        _, inputs, answers = batch(1)
+        values = [right(trained("1", s, "--hidden", hidden)[0](inputs)[0], answers) for s in range(1, 4)]
+        rows.append([f"`--hidden {hidden}`", percent(values)])
+    table("Sequences right by hidden, 3 seeds", ["", "right"], rows)
+    for text in ("AAAAAAAAAA", "AAAA", "AABB"):
+        print(f"\n--input {text}: {[predict(1, model, text) for model in models]}")
     draw_run("1", "", "--seed", "1")
 
 
@@ -426,6 +465,16 @@ def lesson_2():
         rows[-1].append(spread(one[large].mean() for one in predictions))
     head = ["change", "difference right", "right where it is 2 or more", "mean prediction there"]
     table(f"Interventions; the mean of the true difference is {answers[large, 3].mean():.2f}", head, rows)
+    rows = []
+    for steps in (1000, 4000):
+        groups = [[trained(v, s, "--steps", steps)[0] for s in range(1, 4)] for v in variants]
+        cells = [percent(right(model(inputs)[0], answers) for model in group) for group in groups]
+        rows.append([f"`--steps {steps}`", *cells])
+    table("Sequences right by steps, 3 seeds", ["", *variants], rows)
+    for text in ("AABBCC    ", "AAAAAAAACC"):
+        print(f"\n--input {text!r}: {[predict(2, model, text) for model in models]}")
+        row = np.array([model(encode(2, text))[2].numpy()[0, 3] for model in models])
+        print("weights of step 3:", *(spread(row[:, step]) for step in range(4)), sep="  ")
     draw_run("2", "", "--input", "ABB CBACBC")
     draw_run("2 --self_att", "_self", "--input", "ABB CBACBC")
 
@@ -461,6 +510,9 @@ def lesson_3():
         rows.append([name, *(spread(column, "{:.3f}") for column in found.T)])
     head = ["", "itself", "each letter like it", "each other letter"]
     table("Encoder self-attention, row of the signal", head, rows)
+    for name, group in (("without", blind), ("--pos_enc", positions)):
+        scores = spread((count_in_encoding(model) for model, _ in group), "{:.3f}")
+        print(f"\nR² of a linear fit of a letter's count to its encoding, {name}: {scores}")
     _, inputs, answers = batch(3)
     rows = []
     for layers in (0, 1, 2, 6):
@@ -470,6 +522,9 @@ def lesson_3():
         rows[-1].append(percent(right(model(inputs)[0], answers) for model, _ in runs))
         rows[-1].append(spread(weight_on_signal(model)[0] for model, _ in runs))
     table("Encoder layers, 3 seeds", ["", "loss", "right", "weight on the signal"], rows)
+    for text in ("BABABABABAB", "AABABABABAB", "BBABC"):
+        for name, group in (("without", blind), ("--pos_enc", positions)):
+            print(f"\n--input {text}, {name}: {[predict(3, model, text)[0] for model, _ in group]}")
     draw_run("3", "", "--input", "BBABCCABCAB")
     draw_run("3 --pos_enc", "_pos", "--input", "BBABCCABCAB")
 

@@ -10,6 +10,7 @@ SHARED = [
     "accuracy",
     "check_folder",
     "checked",
+    "compile_training",
     "draw_heatmap",
     "draw_losses",
     "fail",
