@@ -1,7 +1,7 @@
 """Measure everything that the READMEs claim: train the models, print the tables, draw the figures.
 
     python tests/lessons.py            everything, about ten minutes on two cores
-    python tests/lessons.py 2          only what the README of Task 2 shows
+    python tests/lessons.py --lesson 2 only what the README of Task 2 shows
 
 Each number is a mean over models trained with different seeds, and behind it stand the least and the most.
 The figures go to the images/ folders beside the READMEs.
@@ -530,16 +530,16 @@ def lesson_3():
 
 
 def main():
-    """Print the tables and draw the figures of the lessons that the command line names, or of all."""
+    """Print the tables and draw the figures of one lesson, or of all and the table of results."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("lessons", nargs="*", type=int, choices=(1, 2, 3), help="which lessons (all)")
-    chosen = parser.parse_args().lessons
-    if not chosen:
+    lessons = {1: lesson_1, 2: lesson_2, 3: lesson_3}
+    parser.add_argument("--lesson", type=int, choices=lessons, help="only this one (all)")
+    chosen = parser.parse_args().lesson
+    if chosen is None:
         results()
-    for number, lesson in ((1, lesson_1), (2, lesson_2), (3, lesson_3)):
-        if number in chosen or not chosen:
-            print(f"\n## Lesson {number}")
-            lesson()
+    for number in [chosen] if chosen else lessons:
+        print(f"\n## Lesson {number}")
+        lessons[number]()
 
 
 if __name__ == "__main__":
