@@ -52,7 +52,7 @@ def whole_processes(repetitions=5):
         commands[f"Task {variant}, `--train`"] = program.command(task, "--train", *flags, *savepath)
         commands[f"Task {variant}, `--test`"] = program.command(task, "--test", *savepath)
     commands["Task 1, `--help`"] = program.command(1, "--help")
-    commands["Task 1, `--steps 0`"] = program.command(1, "--train", "--steps", 0)
+    commands["Task 1, `--steps 0`, refused"] = program.command(1, "--train", "--steps", 0)
     runs = {name: [] for name in commands}
     for _ in range(repetitions):
         for name, words in commands.items():

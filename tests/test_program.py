@@ -206,6 +206,21 @@ def test_plot_alone_means_test_and_plot(trained, tmp_path):
     assert program.parse(in_process(1, "--plot", *paths))["plots"]
 
 
+@pytest.mark.parametrize("framework", ("tk", None))
+def test_windows_open_where_there_is_a_display(framework, trained, tmp_path, monkeypatch):
+    """The framework of the canvas is what tells a display from none; here it is only claimed."""
+    module = program.load(1)
+    shown = []
+    monkeypatch.setattr(module.pyplot, "show", lambda: shown.append(module.pyplot.get_fignums()))
+    base = type(module.pyplot.figure().canvas)
+    module.pyplot.close()
+    monkeypatch.setattr(base, "required_interactive_framework", framework)
+    paths = ("--savepath", trained("1").savepath, "--plotpath", tmp_path)
+    assert program.parse(in_process(1, "--plot", *paths))["plots"]
+    assert len(shown) == (framework is not None)
+    assert not module.pyplot.get_fignums()
+
+
 def test_paths_are_shown_from_where_the_user_stands(tmp_path):
     completed = program.run(1, "--train", "--steps", 1, "--savepath", "here/models", cwd=tmp_path)
     assert completed.stdout.endswith("Model saved to here/models/ckpt-1.\n")
