@@ -28,6 +28,7 @@ import tempfile
 TASK = "Counting Letters"
 LETTERS = " ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SETTINGS = ("max_len", "vocab_size", "hidden")  # What a model is built from.
+ADAM = {}  # What Adam is told besides its learning rate.
 LARGEST = 10**7  # Numbers in an array whose size is ours to choose: this bounds the memory.
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -375,7 +376,7 @@ def train(arguments):
     settings = arguments.settings
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
-    optimizer = tf.keras.optimizers.Adam(arguments.lr)
+    optimizer = tf.keras.optimizers.Adam(arguments.lr, **ADAM)
     optimizer.build(model.trainable_variables)
     manager = make_manager(model, settings, arguments.savepath)
     run_steps, buffer = compile_training(model, optimizer, task, arguments)

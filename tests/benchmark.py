@@ -74,7 +74,7 @@ class Ours:
         self.arguments = arguments
         self.task = module.Task(*(arguments.settings[name] for name in ("max_len", "vocab_size")))
         self.model = module.AttentionModel(**arguments.settings)
-        self.optimizer = module.tf.keras.optimizers.Adam(arguments.lr)
+        self.optimizer = module.tf.keras.optimizers.Adam(arguments.lr, **module.ADAM)
         self.optimizer.build(self.model.trainable_variables)
         self.run, self.buffer = module.compile_training(self.model, self.optimizer, self.task, arguments)
         self.constant = module.tf.constant
@@ -97,7 +97,7 @@ class PerStep:
     def __init__(self, module, arguments, batches, jit_compile):
         tensorflow = module.tf
         model = module.AttentionModel(**arguments.settings)
-        optimizer = tensorflow.keras.optimizers.Adam(arguments.lr)
+        optimizer = tensorflow.keras.optimizers.Adam(arguments.lr, **module.ADAM)
         optimizer.build(model.trainable_variables)
         loss_function = tensorflow.keras.losses.CategoricalCrossentropy(from_logits=True)
 
@@ -133,7 +133,7 @@ class Fit:
 
         self.model = OnlyLogits()
         self.model.compile(
-            optimizer=tensorflow.keras.optimizers.Adam(arguments.lr),
+            optimizer=tensorflow.keras.optimizers.Adam(arguments.lr, **module.ADAM),
             loss=tensorflow.keras.losses.CategoricalCrossentropy(from_logits=True),
             steps_per_execution=steps_per_execution,
             jit_compile=jit_compile,

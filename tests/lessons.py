@@ -522,7 +522,7 @@ def lesson_3():
         rows[-1].append(percent(right(model(inputs)[0], answers) for model, _ in runs))
         rows[-1].append(spread(weight_on_signal(model)[0] for model, _ in runs))
     table("Encoder layers, 3 seeds", ["", "loss", "right", "weight on the signal"], rows)
-    for text in ("BABABABABAB", "AABABABABAB", "BBABC"):
+    for text in ("BBABCCABCAB", "ABABCCABCAB", "BBABC"):
         for name, group in (("without", blind), ("--pos_enc", positions)):
             print(f"\n--input {text}, {name}: {[predict(3, model, text)[0] for model, _ in group]}")
     draw_run("3", "", "--input", "BBABCCABCAB")
