@@ -213,7 +213,7 @@ def test_windows_open_where_there_is_a_display(framework, trained, tmp_path, mon
     shown = []
     monkeypatch.setattr(module.pyplot, "show", lambda: shown.append(module.pyplot.get_fignums()))
     base = type(module.pyplot.figure().canvas)
-    module.pyplot.close()
+    module.pyplot.close("all")
     monkeypatch.setattr(base, "required_interactive_framework", framework)
     paths = ("--savepath", trained("1").savepath, "--plotpath", tmp_path)
     assert program.parse(in_process(1, "--plot", *paths))["plots"]
