@@ -395,7 +395,8 @@ def compile_training(model, optimizer, task, arguments):
         return tf.while_loop(lambda step, _: step < steps, train_step, (0, 0.0))[1]
 
     # Every new shape would be compiled anew, so each call gets a buffer of the same shape, full or not.
-    longest = max(1, LARGEST // (arguments.batchsize * task.length * arguments.settings["hidden"]))
+    # It holds four steps at least: a call allocates its memory anew, which costs as much as a large step.
+    longest = max(4, LARGEST // (arguments.batchsize * task.length * arguments.settings["hidden"]))
     longest = min(longest, arguments.steps, arguments.print_every, arguments.save_every)
     buffer = np.zeros((longest, arguments.batchsize, task.length), np.int32)
     compiled = tf.function(train_steps, jit_compile=True, autograph=False)
@@ -451,7 +452,7 @@ def train(arguments):
 
 def accuracy(model, task, length, samples=10000):
     """Return the fraction of new sequences, and of their output steps, that the model gets right."""
-    batchsize = max(1, LARGEST // (length * max(length, model.query.shape[-1])))
+    batchsize = max(1, LARGEST // (10 * length * max(length, model.query.shape[-1])))  # Ten exist at once.
     right = []
     for start in range(0, samples, batchsize):
         letters = task.sample(min(batchsize, samples - start), length=length)

@@ -448,8 +448,10 @@ def lesson_2():
     save(figure, 2, "step_3")
 
     scores = np.array([sum_in_step_3(model) for model in models])
-    print(f"\nR² of a linear fit to step 3 before self-attention: A + B {spread(scores[:, 0], '{:.3f}')}, "
-          f"|A − B| {spread(scores[:, 1], '{:.3f}')}")
+    print(
+        f"\nR² of a linear fit to step 3 before self-attention: A + B {spread(scores[:, 0], '{:.3f}')}, "
+        f"|A − B| {spread(scores[:, 1], '{:.3f}')}"
+    )
     rows = []
     changes = (
         ("none", lambda weights: weights),
