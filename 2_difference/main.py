@@ -362,8 +362,9 @@ def compile_training(model, optimizer, task, arguments):
         return tf.while_loop(lambda step, _: step < steps, train_step, (0, 0.0))[1]
 
     # Every new shape would be compiled anew, so each call gets a buffer of the same shape, full or not.
-    # It holds four steps at least: a call allocates its memory anew, which costs as much as a large step.
-    longest = max(4, LARGEST // (arguments.batchsize * task.length * arguments.settings["hidden"]))
+    # It holds four steps if LARGEST allows: each call allocates its memory anew, which costs a large step.
+    letters = arguments.batchsize * task.length
+    longest = min(max(4, LARGEST // (letters * arguments.settings["hidden"])), max(1, LARGEST // letters))
     longest = min(longest, arguments.steps, arguments.print_every, arguments.save_every)
     buffer = np.zeros((longest, arguments.batchsize, task.length), np.int32)
     compiled = tf.function(train_steps, jit_compile=True, autograph=False)

@@ -500,6 +500,18 @@ def test_what_does_not_fit_into_memory_is_refused(savepath):
     still_loads(savepath)
 
 
+@pytest.mark.parametrize("sizes", ((100, 10), (10000, 10), (100, 10000), (100000, 60)))
+def test_the_data_of_one_call_is_bounded(sizes, tmp_path, monkeypatch):
+    """However many steps are asked for, their letters stay within LARGEST numbers."""
+    module = program.load(1)
+    flags = ["--train", f"--savepath={tmp_path}", f"--batchsize={sizes[0]}", f"--max_len={sizes[1]}"]
+    flags += [f"--{name}={10**9}" for name in ("steps", "print_every", "save_every")]
+    monkeypatch.setattr(module.tf, "function", lambda function, **_: lambda *_: None)  # Compile nothing.
+    _, buffer = module.compile_training(None, None, module.Task(sizes[1]), module.parse_arguments(flags))
+    assert buffer.shape[1:] == sizes
+    assert buffer.size <= module.LARGEST
+
+
 def test_memory_does_not_grow_with_the_steps(tmp_path):
     """The resident memory after 3,000 steps is that after 1,000, up to a tenth."""
     process = start("--steps", 10**6, "--print_every", 500, "--save_every", 1000, "--savepath", tmp_path)
