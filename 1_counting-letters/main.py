@@ -354,7 +354,7 @@ def compile_training(model, optimizer, task, arguments):
         return tf.while_loop(lambda step, _: step < steps, train_step, (0, 0.0))[1]
 
     # Every new shape would be compiled anew, so each call gets a buffer of the same shape, full or not.
-    # It holds four steps if LARGEST allows: each call allocates its memory anew, which costs a large step.
+    # It holds four steps if LARGEST allows: a call allocates its memory anew, as costly as a large step.
     letters = arguments.batchsize * task.length
     longest = min(max(4, LARGEST // (letters * arguments.settings["hidden"])), max(1, LARGEST // letters))
     longest = min(longest, arguments.steps, arguments.print_every, arguments.save_every)
