@@ -28,7 +28,7 @@ import tempfile
 TASK = "Counting Letters"
 LETTERS = " ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SETTINGS = ("max_len", "vocab_size", "hidden")  # What a model is built from.
-ADAM = {}  # What Adam is told besides its learning rate.
+ADAM = {}  # What Adam is told besides its learning rate: in this task, nothing.
 LARGEST = 10**7  # Numbers in an array whose size is ours to choose: this bounds the memory.
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -110,6 +110,8 @@ def check_sample(arguments, settings):
 
 
 # --- What can go wrong ----------------------------------------------------------------------------------
+
+# On a first reading, go on to "The data": this section is for the command line and not part of the lesson.
 
 
 def fail(message, status=1):

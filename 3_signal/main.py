@@ -119,6 +119,8 @@ def check_sample(arguments, settings):
 
 # --- What can go wrong ----------------------------------------------------------------------------------
 
+# On a first reading, go on to "The data": this section is for the command line and not part of the lesson.
+
 
 def fail(message, status=1):
     """End the program with one line on standard error."""
