@@ -1,197 +1,146 @@
 """Task 3, Signal: positional encodings.
 
-The input is a sequence of letters, each drawn uniformly and independently. The first one is the signal: it
+Each element of the input is a letter, drawn uniformly and independently. The first one is the signal: it
 names the letter to count in the rest. The output has one step, how often that letter occurs after the signal.
 
     input     'B' 'B' 'A' 'B' 'C'      one-hot vectors: 'A' is index 0, 'B' is 1, 'C' is 2
     output    2                        the signal is 'B', and two 'B' follow
 
 The signal is the same vector as any other letter of its kind, and attention does not see in which order
-letters come. With --pos_enc, each position adds a vector of its own to its letter; without, no model can tell
-which letter was the first.
-
-    python3 main.py --train --pos_enc      train a model and save it; also try it without --pos_enc
-    python3 main.py --test --plot          look inside: a prediction, its attention weights, their heatmaps
+letters come. With --pos_enc, each position adds a vector of its own to its letter.
 """
+
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["matplotlib>=3.9,<4", "numpy>=2.0,<3", "tensorflow>=2.20,<2.23"]
+# ///
 
 import argparse
 import contextlib
 import functools
+import io
 import json
 import os
 import pathlib
 import signal
 import sys
-import tempfile
+import zipfile
 
 # --- The flags ------------------------------------------------------------------------------------------
 
 TASK = "Signal"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-SETTINGS = ("max_len", "vocab_size", "hidden", "pos_enc", "enc_layers")  # What a model is built from.
-ADAM = {"global_clipnorm": 1.0}  # Without clipping, one training in ten ends in a burst of its loss.
-LARGEST = 10**7  # Numbers in an array whose size is ours to choose: this bounds the memory.
-HERE = pathlib.Path(__file__).resolve().parent
+SETTINGS = {  # Of a model: least, most.
+    "max_len": (1, 10**4),
+    "vocab_size": (1, 26),
+    "hidden": (1, 10**4),
+    "pos_enc": (False, True),
+    "enc_layers": (0, 100),
+}
 
 
-def checked(convert, is_valid, wanted):
-    """Return an argparse type: convert the text, and refuse with a message whatever is not valid."""
+def between(least, most):
+    """Return an argparse type for the numbers from least to most, whole ones if these two are whole."""
 
-    def check(text):
-        try:
-            if is_valid(convert(text)):
-                return convert(text)
-        except ValueError:
-            pass
-        raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}")
+    def convert(text):
+        with contextlib.suppress(ValueError):
+            if text.isascii() and "_" not in text and least <= type(least)(text) <= most:
+                return type(least)(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is no {type(least).__name__} from {least} to {most}")
 
-    return check
+    return convert
 
 
-def number(lowest, highest):
-    """Return an argparse type for the whole numbers from lowest to highest."""
-    return checked(int, lambda value: lowest <= value <= highest, f"a whole number, {lowest} to {highest}")
-
-
-rate = checked(float, lambda value: 1e-38 <= value <= 1e38, "a number, 1e-38 to 1e38")
-folder = checked(lambda text: text.strip() and pathlib.Path(text), bool, "the path of a folder")
-letter = checked(str.upper, lambda text: len(text) == 1 and text in LETTERS, "a letter from 'A' to 'Z'")
-sequence = checked(str.upper, lambda text: text and set(text) <= set(LETTERS), f"a sequence of {LETTERS!r}")
-
-parser = argparse.ArgumentParser(prog="main.py", description=__doc__.split("\n")[0], allow_abbrev=False)
+parser = argparse.ArgumentParser("main.py", description=TASK, allow_abbrev=False, add_help=False)
+parser.error = lambda message: fail(f"{message}; see --help", status=2)
 flag = parser.add_argument
+flag("-h", "--help", action="store_true", help="show this text")
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
-flag("--steps", type=number(1, 10**9), default=2000, help="training steps (%(default)s)")
-flag("--batchsize", type=number(1, 10**5), default=100, help="sequences per step (%(default)s)")
-flag("--lr", type=rate, default=2e-3, help="Adam's learning rate (%(default)s)")
-flag("--hidden", type=number(1, 10**4), default=64, help="encoding dimensions (%(default)s)")
-flag("--savepath", type=folder, default=HERE / "models", help="checkpoints (models/ beside main.py)")
-flag("--plotpath", type=folder, default=HERE / "plots", help="images of --plot (plots/ beside main.py)")
-flag("--max_len", type=number(1, 10**4), default=10, help="length after the signal (%(default)s)")
-flag("--vocab_size", type=number(1, 26), default=3, help="letters from 'A' on (%(default)s)")
-flag("--print_every", type=number(1, 10**9), default=50, help="steps per loss line (%(default)s)")
-flag("--save_every", type=number(1, 10**9), default=500, help="steps per checkpoint (%(default)s)")
-flag("--seed", type=number(0, 2**32 - 1), help="makes a run repeatable (none)")
+flag("--steps", type=between(1, 10**9), default=2000, help="training steps (%(default)s)")
+flag("--batchsize", type=between(1, 10**5), default=100, help="sequences per step (%(default)s)")
+flag("--lr", type=between(1e-38, 1e38), default=1e-3, help="Adam's learning rate (%(default)s)")
+flag("--hidden", type=between(*SETTINGS["hidden"]), default=64, help="encoding dimensions (%(default)s)")
+flag("--savepath", default=pathlib.Path(__file__).with_name("models"), help="for the checkpoint (models/)")
+flag("--plotpath", default=pathlib.Path(__file__).with_name("plots"), help="for the images (plots/)")
+flag(
+    "--max_len", type=between(*SETTINGS["max_len"]), default=10, help="length after the signal (%(default)s)"
+)
+flag("--vocab_size", type=between(*SETTINGS["vocab_size"]), default=3, help="letters from A on (%(default)s)")
+flag("--print_every", type=between(1, 10**9), default=50, help="steps per loss line (%(default)s)")
+flag("--save_every", type=between(1, 10**9), default=500, help="steps per checkpoint (%(default)s)")
+flag("--seed", type=between(0, 2**32 - 1), help="makes a run repeatable (none)")
 flag("--pos_enc", action="store_true", help="add positional encodings to the letters (off)")
-flag("--enc_layers", type=number(0, 100), default=1, help="encoder layers (%(default)s)")
-flag("--signal", type=letter, help="the first letter of the tested sequence (random)")
-flag("--input", type=sequence, help='the tested sequence, signal first, such as "BBABC" (random)')
+flag("--enc_layers", type=between(*SETTINGS["enc_layers"]), default=1, help="encoder layers (%(default)s)")
+flag("--signal", help="the first letter of the tested sequence (random)")
+flag("--input", help="the tested sequence, signal first, such as BBABC (random)")
 
 
 def parse_arguments(argv=None):
-    """Return the flags; `given` and `settings` are dicts of those of SETTINGS, without and with defaults.
-
-    Raises:
-        SystemExit: after --help (status 0), without a mode or with a flag that is wrong (status 2).
-    """
-    arguments = parser.parse_args(argv, argparse.Namespace(**dict.fromkeys(SETTINGS)))  # None: not given
-    given = {name: getattr(arguments, name) for name in SETTINGS}
-    arguments.given = {name: value for name, value in given.items() if value is not None}
-    arguments.settings = {name: parser.get_default(name) for name in SETTINGS} | arguments.given
-    if not (arguments.train or arguments.test or arguments.plot):
-        parser.print_help()
-        parser.exit(2)
+    """Return the flags, with the names of those that were `given`; end the program if one is wrong."""
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = parser.parse_args([word[:-2] if word.partition("=")[2] == "--" else word for word in argv])
+    arguments.given = [word[2:].partition("=")[0] for word in argv if word.startswith("--")]
+    if arguments.help or not (arguments.train or arguments.test or arguments.plot):
+        with contextlib.suppress(OSError):
+            os.write(1, parser.format_help().encode())
+            parser.exit(0 if arguments.help else 2)
+        fail("standard output cannot be written")
+    for name in ("savepath", "plotpath"):
+        path = str(getattr(arguments, name))
+        if not path.strip() or "\0" in path:
+            parser.error(f"argument --{name}: {path!r} is not the path of a folder")
+        setattr(arguments, name, pathlib.Path(os.path.expanduser(path)))
     arguments.test = arguments.test or not arguments.train
-    if arguments.train:
-        check_sample(arguments, arguments.settings)
-        with one_line(f"--savepath {shown(arguments.savepath)}"):
-            check_folder(arguments.savepath)
-    if arguments.plot:
-        with one_line(f"--plotpath {shown(arguments.plotpath)}", status=2):
-            check_folder(arguments.plotpath)
+    limits = (arguments.max_len, arguments.vocab_size) if arguments.train else (10**4, 26)
+    check_sample(arguments, *limits)
     return arguments
 
 
-def check_sample(arguments, settings):
+def check_sample(arguments, max_len, vocab_size):
     """Refuse a sequence to test that a model with these settings cannot read."""
-    letters, longest = LETTERS[: settings["vocab_size"]], settings["max_len"] + 1
-    if arguments.signal and arguments.signal not in letters:
-        parser.error(f"argument --signal: {arguments.signal!r} is not among {letters!r}")
-    if arguments.input and not set(arguments.input) <= set(letters):
-        parser.error(f"argument --input: {arguments.input!r} has letters that are not among {letters!r}")
-    if arguments.input and len(arguments.input) > longest:
-        parser.error(f"argument --input: {arguments.input!r} is longer than {longest}, signal and max_len")
-    if arguments.input and arguments.signal not in (None, arguments.input[0]):
+    letters = LETTERS[:vocab_size]
+    if arguments.input is not None and not set(arguments.input or "?") <= set(letters + letters.lower()):
+        parser.error(f"argument --input: {arguments.input!r} is not a sequence of {letters!r}")
+    if len(arguments.input or "") > max_len + 1:
+        parser.error(
+            f"argument --input: {arguments.input!r} is longer than {max_len + 1}, signal and max_len"
+        )
+    if arguments.signal is not None and arguments.signal not in [*letters, *letters.lower()]:
+        parser.error(f"argument --signal: {arguments.signal!r} is not one letter of {letters!r}")
+    if arguments.input and arguments.signal and arguments.input[0].upper() != arguments.signal.upper():
         parser.error(f"argument --signal: {arguments.signal!r} is not the first letter of --input")
 
 
-# --- What can go wrong ----------------------------------------------------------------------------------
-
-# On a first reading, go on to "The data": this section is for the command line and not part of the lesson.
+def printable(text):
+    """Return the text in one line, with whatever cannot be printed escaped."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 
 def fail(message, status=1):
     """End the program with one line on standard error."""
-    parser.exit(status, f"main.py: error: {message}\n")
-
-
-def shown(path):
-    """Return the path as the user would write it: relative, if it lies below the current folder."""
-    path, here = pathlib.Path(path), pathlib.Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
-
-
-@contextlib.contextmanager
-def one_line(what, *errors, advice="", status=1):
-    """Turn OSError and these errors into one line: what they are about, their cause, and what to do."""
-    try:
-        yield
-    except (OSError, *errors) as error:
-        cause = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
-        fail(f"{what}: {cause.splitlines()[0]}{advice}", status)
-
-
-def check_folder(path):
-    """Create the folder if it is missing; raise OSError if a file in it cannot be written."""
-    path.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=path) as file:
-        file.write(bytes(4096))
-
-
-def stop(number, frame):
-    """Handle a signal as Python handles Ctrl-C, so that the training can save what it has."""
-    signal.signal(number, signal.SIG_DFL)  # The second one ends the program at once.
-    raise KeyboardInterrupt(number)
-
-
-def report(kind, error, trace):
-    """Report what ends the program: a signal in one line and with the exit status that a shell gives it."""
-    if kind is not KeyboardInterrupt:
-        return sys.__excepthook__(kind, error, trace)
-    os.write(2, f"main.py: stopped by {signal.Signals(error.args[0]).name}\n".encode())
-    os._exit(128 + error.args[0])
+    parser.exit(status, f"main.py: error: {printable(message)}\n")
 
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(line_buffering=True)
-    sys.excepthook = report
-    signal.signal(signal.SIGINT, stop)
-    signal.signal(signal.SIGTERM, stop)
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # End quietly when piped into head.
-    parse_arguments()  # Answers --help and wrong flags at once: importing TensorFlow takes seconds.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    command_line = parse_arguments()  # Before TensorFlow, which takes seconds to import.
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # One message less, and XLA does without it.
-os.environ["KERAS_BACKEND"] = "tensorflow"
+# Fewer messages, if the user wants no others; Keras 3 as it comes; and not a notebook's backend for pictures.
+os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"} | os.environ
+os.environ.update(KERAS_BACKEND="tensorflow", KERAS_HOME=os.devnull, TF_USE_LEGACY_KERAS="0", MPLBACKEND="")
 
 try:
+    if sys.version_info < (3, 10):
+        raise ImportError("this Python is too old")
     import matplotlib.pyplot as pyplot
     import numpy as np
     import tensorflow as tf
-except ModuleNotFoundError as error:
-    fail(f"{error}; activate the virtual environment, or pip install -r requirements.txt")
-
-tf.get_logger().setLevel("FATAL")  # What TensorFlow logs about a broken checkpoint, we say in one line.
+except ImportError as error:
+    fail(f"{error} (Python {sys.version.split()[0]}); with 3.10 to 3.14: pip install -r requirements.txt")
 
 # --- The data -------------------------------------------------------------------------------------------
-
-
-def one_hot(indices, depth):
-    """Return float32 (..., depth) with a 1 at each of the int indices (...)."""
-    return (indices[..., None] == np.arange(depth)).astype(np.float32)
 
 
 class Task:
@@ -226,7 +175,8 @@ class Task:
         Their shapes are (batchsize, max_len + 1, vocab_size) and (batchsize, 1, max_len + 1).
         """
         letters = self.sample(batchsize)
-        return one_hot(letters, len(self.letters)), one_hot(self.solve(letters), self.max_count + 1)
+        inputs = np.eye(len(self.letters), dtype=np.float32)[letters]
+        return inputs, np.eye(self.max_count + 1, dtype=np.float32)[self.solve(letters)]
 
     def prettify(self, samples):
         """Return the letters, str (batch, length, 1), of one-hot samples (batch, length, vocab_size)."""
@@ -252,9 +202,9 @@ class Attention(tf.keras.layers.Layer):
         weights: float32 (batch, queries, keys); each row is positive and sums to 1.
     """
 
-    def __init__(self):
-        super().__init__()
-        self.layer_norm = tf.keras.layers.LayerNormalization()
+    def __init__(self, name="attention"):
+        super().__init__(name=name)
+        self.layer_norm = tf.keras.layers.LayerNormalization(name="layer_norm")
 
     def call(self, query, key, value):
         depth = key.shape[-1]
@@ -273,16 +223,16 @@ class EncoderLayer(tf.keras.layers.Layer):
         weights: float32 (batch, length, length), how much each input step attends to each input step.
     """
 
-    def __init__(self, hidden):
-        super().__init__()
+    def __init__(self, hidden, name="encoder_layer"):
+        super().__init__(name=name)
         self.attention = Attention()
-        self.feed_forward = [tf.keras.layers.Dense(2 * hidden, "relu"), tf.keras.layers.Dense(hidden)]
-        self.layer_norm = tf.keras.layers.LayerNormalization()
+        self.expand = tf.keras.layers.Dense(2 * hidden, "relu", name="expand")
+        self.contract = tf.keras.layers.Dense(hidden, name="contract")
+        self.layer_norm = tf.keras.layers.LayerNormalization(name="layer_norm")
 
     def call(self, encoding):
         encoding, weights = self.attention(query=encoding, key=encoding, value=encoding)
-        expand, contract = self.feed_forward
-        return self.layer_norm(contract(expand(encoding)) + encoding), weights
+        return self.layer_norm(self.contract(self.expand(encoding)) + encoding), weights
 
 
 class AttentionModel(tf.keras.Model):
@@ -297,16 +247,19 @@ class AttentionModel(tf.keras.Model):
     """
 
     def __init__(self, max_len=10, vocab_size=3, hidden=64, pos_enc=False, enc_layers=1):
-        super().__init__()
-        self.embedding = tf.keras.layers.Dense(hidden)
+        super().__init__(name="model")
+        self.embedding = tf.keras.layers.Dense(hidden, name="embedding")
         self.positional_encoding = None
         if pos_enc:  # One vector for each position, learnt, and the same for every input.
-            self.positional_encoding = self.add_weight(shape=(1, max_len + 1, hidden), initializer="zeros")
-        self.encoder = [EncoderLayer(hidden) for _ in range(enc_layers)]
+            shape = (1, max_len + 1, hidden)
+            self.positional_encoding = self.add_weight(
+                name="positional_encoding", shape=shape, initializer="zeros"
+            )
+        self.encoder = [EncoderLayer(hidden, f"encoder_layer_{layer + 1}") for layer in range(enc_layers)]
         # The query of the only output step, learnt, and the same for every input.
         self.query = self.add_weight(name="query", shape=(1, 1, hidden), initializer="zeros")
         self.attention = Attention()
-        self.logits_layer = tf.keras.layers.Dense(max_len + 1)
+        self.logits_layer = tf.keras.layers.Dense(max_len + 1, name="logits_layer")
         self(tf.zeros((1, max_len + 1, vocab_size)))  # A first call creates the weights of the layers.
 
     def call(self, inputs):
@@ -321,166 +274,96 @@ class AttentionModel(tf.keras.Model):
         return self.logits_layer(decoding), weights, encoder_weights
 
 
-# --- Saving and loading ---------------------------------------------------------------------------------
-
-
-def load_model(arguments):
-    """Return the newest model in --savepath and its settings, a dict.
-
-    Raises:
-        SystemExit: where there is none or it is broken (status 1), where the flags contradict it (status 2).
-    """
-    record = arguments.savepath / "checkpoint"  # In it TensorFlow notes which checkpoint is the newest.
-    readable = functools.partial(one_line, advice="; train again with: python3 main.py --train")
-    with readable(shown(record), ValueError):
-        if not arguments.savepath.exists() or record.name not in os.listdir(arguments.savepath):
-            fail(f"{shown(record)}: there is no model yet; train one with: python3 main.py --train")
-        path = tf.train.latest_checkpoint(arguments.savepath)
-        if path is None:
-            raise ValueError("names no checkpoint that is there")
-    with readable(shown(path), tf.errors.OpError, IndexError, ValueError):
-        reader = tf.train.load_checkpoint(path)
-        settings = json.loads(reader.get_tensor("description/.ATTRIBUTES/VARIABLE_VALUE"))
-        if [settings.pop("task", None), *settings] != [TASK, *SETTINGS]:
-            raise ValueError(f"holds no model of this task, {TASK}")
-    for name, value in arguments.given.items():
-        if value != settings[name]:
-            wanted = f"--{name}" if value is True else f"--{name} {value}"
-            parser.error(
-                f"argument --{name}: {value} does not fit {shown(path)}, trained with {settings[name]}; "
-                f"train a model that it fits with: python3 main.py --train {wanted}"
-            )
-    model = AttentionModel(**settings)
-    with readable(shown(path), tf.errors.OpError, AssertionError, IndexError, ValueError):
-        checkpoint = tf.train.Checkpoint(weights=[weight.value for weight in model.weights])
-        checkpoint.restore(path).assert_existing_objects_matched().expect_partial()
-    return model, settings
-
-
-def make_manager(model, settings, savepath):
-    """Return a tf.train.CheckpointManager for the weights and for what it takes to build their model."""
-    weights = [weight.value for weight in model.weights]
-    description = tf.Variable(json.dumps({"task": TASK} | settings))
-    checkpoint = tf.train.Checkpoint(weights=weights, description=description)
-    with one_line(shown(savepath / "checkpoint"), ValueError, advice="; delete this file"):
-        return tf.train.CheckpointManager(checkpoint, savepath, max_to_keep=1)
-
-
-def save_model(manager, step):
-    """Save a checkpoint, then delete the one before. Return the path."""
-    with one_line(f"--savepath {shown(manager.directory)}", tf.errors.OpError):
-        if str(manager.latest_checkpoint).endswith(f"ckpt-{step}"):
-            manager.save(checkpoint_number=0)  # The only complete checkpoint is never overwritten.
-        return shown(manager.save(checkpoint_number=step))
-
-
 # --- Training -------------------------------------------------------------------------------------------
 
 
-def compile_training(model, optimizer, task, arguments):
-    """Return a function that runs many training steps in one call, and the buffer for its letters.
-
-    For a model this small, to call a step costs more than the step. The function takes letters, int32 (steps,
-    batch, length) like the buffer, their answers, and how many of the steps to run; it returns the last loss.
-    """
-    loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-
-    def train_steps(letters, answers, steps):
-        def train_step(step, _):
-            with tf.GradientTape() as tape:
-                logits, *_ = model(tf.one_hot(letters[step], len(task.letters)))
-                loss = loss_function(answers[step], logits)
-            gradients = tape.gradient(loss, model.trainable_variables)
-            optimizer.apply(gradients, model.trainable_variables)
-            return step + 1, loss
-
-        return tf.while_loop(lambda step, _: step < steps, train_step, (0, 0.0))[1]
-
-    # Every new shape would be compiled anew, so each call gets a buffer of the same shape, full or not.
-    # It holds four steps if LARGEST allows: a call allocates its memory anew, as costly as a large step.
-    letters = arguments.batchsize * task.length
-    longest = min(max(4, LARGEST // (letters * arguments.settings["hidden"])), max(1, LARGEST // letters))
-    longest = min(longest, arguments.steps, arguments.print_every, arguments.save_every)
-    buffer = np.zeros((longest, arguments.batchsize, task.length), np.int32)
-    compiled = tf.function(train_steps, jit_compile=True, autograph=False)
-    try:
-        compiled(buffer, task.solve(buffer), tf.constant(0))
-    except (tf.errors.InternalError, tf.errors.InvalidArgumentError, tf.errors.UnimplementedError):
-        compiled = tf.function(train_steps, autograph=False)  # This TensorFlow has no XLA compiler.
-    return compiled, buffer
-
-
 def train(arguments):
-    """Train a model, print its loss and save it in --savepath. A signal saves what it has reached.
-
-    Returns:
-        dict: file name to a function that draws that figure.
-    """
+    """Train a model, print its loss and save it. Return a dict of a file name to what draws that figure."""
     if arguments.seed is not None:
         tf.keras.utils.set_random_seed(arguments.seed)
-    settings = arguments.settings
-    task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
+    settings = {name: getattr(arguments, name) for name in SETTINGS}
+    task = Task(arguments.max_len, arguments.vocab_size, np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
-    optimizer = tf.keras.optimizers.Adam(arguments.lr, **ADAM)
+    optimizer = tf.keras.optimizers.Adam(arguments.lr)
     optimizer.build(model.trainable_variables)
-    manager = make_manager(model, settings, arguments.savepath)
-    run_steps, buffer = compile_training(model, optimizer, task, arguments)
+    loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    def train_step(letters, answers):
+        with tf.GradientTape() as tape:
+            logits, *_ = model(tf.one_hot(letters, len(task.letters)))
+            loss = loss_function(answers, logits)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply(gradients, model.trainable_variables)
+        return loss
+
+    run_steps, most = compile_steps(train_step, task, arguments)
     losses, step = [], 0
-    try:
-        while step < arguments.steps:
-            due = [every - step % every for every in (arguments.print_every, arguments.save_every)]
-            count = min(len(buffer), arguments.steps - step, *due)
-            buffer[:count] = task.sample(count, arguments.batchsize)
-            loss = float(run_steps(buffer, task.solve(buffer), tf.constant(count)))
-            step = int(optimizer.iterations)
-            save = step % arguments.save_every == 0 or step == arguments.steps
-            logits = model(one_hot(buffer[0, :1], len(task.letters)))[0] if save else 0.0
-            if not (np.isfinite(loss) and np.isfinite(logits).all()):
-                fail(f"the loss is not a number any more after step {step}; try --lr {arguments.lr / 10:g}")
-            if step % arguments.print_every == 0 or step == arguments.steps:
-                print(f"Iteration {step} - Loss {loss}")
-                losses.append((step, loss))
-            if save:
-                path = save_model(manager, step)
-    except KeyboardInterrupt:
-        if optimizer.iterations > 0:
-            print(f"Model saved to {save_model(manager, int(optimizer.iterations))}.")
-        raise
+    with noted_signals() as noted:
+        with contextlib.suppress(BrokenPipeError):  # Nobody reads on, as after `| head`: save, and end.
+            while step < arguments.steps and not noted:
+                due = [every - step % every for every in (arguments.print_every, arguments.save_every)]
+                letters = task.sample(min(most, arguments.steps - step, *due), arguments.batchsize)
+                loss = run_steps(letters, task.solve(letters))
+                step += len(letters)
+                if not np.isfinite(loss):
+                    raise FloatingPointError(f"the loss is no number any more after step {step}")
+                if step % arguments.print_every == 0 or step == arguments.steps:
+                    losses.append((step, loss))
+                    print(f"Iteration {step} - Loss {loss}")
+                if step % arguments.save_every == 0 and step < arguments.steps:
+                    save_model(model, settings, step, arguments.savepath)
+        path = save_model(model, settings, step, arguments.savepath) if step > 0 else None
+        if noted and path:
+            with contextlib.suppress(OSError):
+                print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
     print(f"Training complete!\nModel saved to {path}.")
-    return {"loss": functools.partial(draw_losses, losses)}
+    return {"loss": lambda: draw_losses(losses)}
+
+
+def compile_steps(train_step, task, arguments):
+    """Return a function that runs many training steps in one call, and the most that it can run.
+
+    For a model this small, to call a step costs more than the step. The function takes letters, int32 (steps,
+    batch, length), and their answers, int32 (steps, batch, outputs), and returns the last loss, a float.
+    """
+    most = max(1, 10**7 // (arguments.batchsize * task.length * arguments.hidden))  # Bounds memory and time.
+    most = min(most, arguments.steps, arguments.print_every, arguments.save_every)
+
+    def loop(letters, answers, steps):
+        def body(step, _):
+            return step + 1, train_step(letters[step], answers[step])
+
+        return tf.while_loop(lambda step, _: step < steps, body, (0, 0.0))[1]
+
+    def run_steps(letters, answers):
+        # Every new shape would be compiled anew, so all calls get the same, filled up with repetitions.
+        full = [np.resize(array, (most, *array.shape[1:])) for array in (letters, answers)]
+        return float(compiled(*full, tf.constant(len(letters))))
+
+    compiled = tf.function(loop, jit_compile=True, autograph=False)
+    nothing = np.zeros((0, arguments.batchsize, task.length), np.int32)
+    try:
+        run_steps(nothing, task.solve(nothing))
+    except tf.errors.OpError:
+        compiled = tf.function(loop, autograph=False)  # This TensorFlow has no XLA compiler.
+    return run_steps, most
 
 
 # --- Testing --------------------------------------------------------------------------------------------
 
 
-def accuracy(model, task, length, samples=10000):
-    """Return the fraction of new sequences, and of their output steps, that the model gets right."""
-    batchsize = max(1, LARGEST // (10 * length * max(length, model.query.shape[-1])))  # Ten exist at once.
-    right = []
-    for start in range(0, samples, batchsize):
-        letters = task.sample(min(batchsize, samples - start), length=length)
-        logits, *_ = model(one_hot(letters, len(task.letters)))
-        right.append(np.argmax(logits, axis=-1) == task.solve(letters))
-    right = np.concatenate(right)
-    return right.all(axis=-1).mean(), right.mean()
-
-
 def test(arguments):
-    """Print what the saved model makes of one sequence, how it attends, and how often it is right.
-
-    Returns:
-        dict: file name to a function that draws that figure.
-    """
+    """Print what the saved model makes of a sequence, and how. Return a dict as `train` does."""
     model, settings = load_model(arguments)
-    check_sample(arguments, settings)
+    check_sample(arguments, settings["max_len"], settings["vocab_size"])
     generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Not the data of the training.
     task = Task(settings["max_len"], settings["vocab_size"], generator)
     letters = task.sample(1)
     if arguments.signal:
-        letters[0, 0] = LETTERS.index(arguments.signal)
+        letters[0, 0] = LETTERS.index(arguments.signal.upper())
     if arguments.input:
-        letters = np.array([[LETTERS.index(letter) for letter in arguments.input]])
-    inputs = one_hot(letters, len(task.letters))
+        letters = np.array([[LETTERS.index(letter) for letter in arguments.input.upper()]])
+    inputs = tf.one_hot(letters, len(task.letters))
     logits, weights, encoder_weights = model(inputs)
     weights = weights.numpy()[0].astype(np.float64)
 
@@ -497,25 +380,50 @@ def test(arguments):
     sequences, steps = accuracy(model, task, letters.shape[1])
     print(f"\nAccuracy on 10000 new samples: {sequences:.2%} of sequences, {steps:.2%} of output steps")
     names = [task.letters[letter] for letter in letters[0]]
-    heatmap = functools.partial(draw_heatmap, "Encoder-decoder attention", weights, task.outputs, names)
-    drawings = {"encoder_decoder_attention": heatmap}
-    for layer, weights in enumerate(encoder_weights, start=1):
-        title = f"Self-attention of encoder layer {layer}"
-        heatmap = functools.partial(draw_heatmap, title, weights[0].numpy(), names, names, down="Input")
-        drawings[f"encoder_self_attention_{layer}"] = heatmap
+    title = "Encoder-decoder attention"
+    drawings = {"encoder_decoder_attention": lambda: draw_heatmap(title, weights, task.outputs, names)}
+    for layer, layer_weights in enumerate(encoder_weights, start=1):
+        drawings[f"encoder_self_attention_{layer}"] = functools.partial(
+            draw_heatmap,
+            f"Self-attention of encoder layer {layer}",
+            layer_weights[0].numpy(),
+            names,
+            names,
+            "Input",
+        )
     if settings["pos_enc"]:
-        drawings["positional_encoding"] = functools.partial(draw_norms, norms)
+        drawings["positional_encoding"] = lambda: draw_norms(norms)
     return drawings
 
 
+def accuracy(model, task, length, samples=10000):
+    """Return the fraction of new sequences, and of their output steps, that the model gets right."""
+    batchsize = max(1, 10**6 // (length * max(length, model.query.shape[-1])))  # Bounds the memory.
+    right = []
+    for start in range(0, samples, batchsize):
+        letters = task.sample(min(batchsize, samples - start), length=length)
+        logits, *_ = model(tf.one_hot(letters, len(task.letters)))
+        right.append(np.argmax(logits, axis=-1) == task.solve(letters))
+    right = np.concatenate(right)
+    return right.all(axis=-1).mean(), right.mean()
+
+
 # --- Plotting -------------------------------------------------------------------------------------------
+
+LAYERS = range(1, SETTINGS["enc_layers"][1] + 1)
+IMAGES = (
+    "encoder_decoder_attention",
+    "positional_encoding",
+    *(f"encoder_self_attention_{n}" for n in LAYERS),
+)
 
 
 def draw_losses(losses):
     """Return a figure of the loss over the training steps, from a list of (step, loss in nats)."""
     figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-    axes.semilogy(*np.transpose(losses), marker=".")
+    axes.plot(*np.transpose(losses), marker=".")
     axes.set(title=f"{TASK}: loss", xlabel="Training step", ylabel="Cross-entropy (nats per output step)")
+    axes.set_yscale("log" if all(loss > 0 for _, loss in losses) else "linear")
     axes.grid(which="both", alpha=0.3)
     return figure
 
@@ -559,42 +467,201 @@ def plot(drawings, plotpath):
     Args:
         drawings: dict of file name to a function that draws that figure.
         plotpath: pathlib.Path of the folder to write to.
+
+    Raises:
+        OSError: an image cannot be written; the one that was there stays.
     """
-    figures = [draw() for draw in drawings.values()]
-    for name, figure in zip(drawings, figures, strict=True):
-        path = plotpath / f"{name}.png"
-        with one_line(shown(path)):
-            figure.savefig(path.with_suffix(".part"), dpi=150, format="png")
-            path.with_suffix(".part").replace(path)  # An image that was there stays if this one fails.
-        print(f"Plot saved to {shown(path)}.")
-    if figures[0].canvas.required_interactive_framework:
-        pyplot.show()
-    for figure in figures:
-        pyplot.close(figure)
+    with pyplot.rc_context():
+        pyplot.rcdefaults()  # The same pictures for everybody, and without LaTeX.
+        pyplot.rcParams["figure.max_open_warning"] = 0
+        figures = [draw() for draw in drawings.values()]
+        for name, figure in zip(drawings, figures, strict=True):
+            image = io.BytesIO()
+            figure.savefig(image, dpi=150, format="png")
+            print(f"Plot saved to {write_file(plotpath / f'{name}.png', image.getvalue())}.")
+        for name in set(IMAGES) - set(drawings):
+            (plotpath / f"{name}.png").unlink(missing_ok=True)
+        if figures[0].canvas.required_interactive_framework:
+            pyplot.show()
+        for figure in figures:
+            pyplot.close(figure)
+
+
+# --- Saving and loading ---------------------------------------------------------------------------------
+
+
+def named_weights(model):
+    """Return a dict from the names of a model's weights, such as key_layer/kernel, to these."""
+    return {weight.path.removeprefix("model/"): weight for weight in model.weights}
+
+
+def save_model(model, settings, step, savepath):
+    """Save a model, and what it takes to build it, as checkpoint.npz. Return the path as a str to show.
+
+    Raises FloatingPointError for a weight that is no number. Then, and on an OSError, the old file stays.
+    """
+    arrays = {name: weight.numpy() for name, weight in named_weights(model).items()}
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise FloatingPointError(f"a weight is no number any more after step {step}")
+    archive = io.BytesIO()
+    np.savez(archive, description=json.dumps({"task": TASK, "step": step, "settings": settings}), **arrays)
+    return write_file(savepath / "checkpoint.npz", archive.getvalue())
+
+
+def write_file(path, content=None):
+    """Write bytes beside path and move them into place, so that at every instant there is a complete file.
+
+    Without content, only see whether that can be done, and remove what killed programs have left. Return the
+    path as a str to show. Raises OSError, with such a str for its filename.
+    """
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")  # Two programs may write into one folder.
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            file.write(content or bytes(4096))
+            file.flush()
+            os.fsync(file.fileno())
+        if content:
+            part.replace(path)
+        for leftover in () if content else path.parent.glob(f"{path.name}.*.part"):
+            leftover.unlink(missing_ok=True)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and path.parent.is_dir():
+            return write_file(path, content)  # Another program took ours for such a leftover.
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise OSError(error.errno, error.strerror, shown(path)) from error
+    return shown(path)
+
+
+def load_model(arguments):
+    """Return the model in --savepath and its settings, a dict.
+
+    Raises:
+        SystemExit: where there is none or it is broken (status 1), where the flags contradict it (status 2).
+    """
+    path = arguments.savepath / "checkpoint.npz"
+    given = {name: getattr(arguments, name) for name in (*SETTINGS, "savepath") if name in arguments.given}
+    words = [f" --{name}" if value is True else f" --{name} {value}" for name, value in given.items()]
+    command = f"python3 main.py --train{''.join(words)}"
+    try:
+        path.stat()  # Raises what tells a file that is missing from one that cannot be read.
+        if not path.is_file():
+            raise ValueError("it is not a file")
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = dict(archive)
+        description = json.loads(arrays.pop("description").item())
+        settings = description["settings"]
+        if description["task"] != TASK or set(settings) != set(SETTINGS):
+            raise ValueError("it is of another task")
+        for name, (least, most) in SETTINGS.items():
+            if type(settings[name]) is not type(least) or not least <= settings[name] <= most:
+                raise ValueError(f"its {name} is {settings[name]}")
+            if given.get(name, settings[name]) != settings[name]:
+                message = (
+                    f"argument --{name}: {given[name]} does not fit {shown(path)}, which was trained with"
+                )
+                parser.error(f"{message} {settings[name]}; train a model that it fits with: {command}")
+        model = AttentionModel(**settings)
+        weights = named_weights(model)
+        found = {name: (array.shape, array.dtype, np.isfinite(array).all()) for name, array in arrays.items()}
+        if found != {name: (weight.shape, np.float32, True) for name, weight in weights.items()}:
+            raise ValueError("its weights are not those of its settings")
+        for name, weight in weights.items():
+            weight.assign(arrays[name])
+    except FileNotFoundError:
+        fail(f"{shown(path)}: there is no model yet; train one with: {command}")
+    except OSError as error:
+        fail(f"{shown(path)}: {error.strerror or error}")
+    except (
+        EOFError,
+        LookupError,
+        MemoryError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+        zipfile.BadZipFile,
+    ) as error:
+        fail(f"{shown(path)}: no complete model of the task {TASK} ({error}); train again with: {command}")
+    return model, settings
+
+
+# --- What can go wrong ----------------------------------------------------------------------------------
+
+
+def shown(path):
+    """Return a path as a str to show: relative if it lies below the current folder, and printable."""
+    with contextlib.suppress(OSError, ValueError):  # The current folder may be gone, or elsewhere.
+        path = path.relative_to(pathlib.Path.cwd())
+    return printable(str(path))
+
+
+@contextlib.contextmanager
+def noted_signals():
+    """Yield a list in which SIGINT and SIGTERM are noted; afterwards, let the first take its usual course."""
+    noted = []
+
+    def note(number, frame):
+        noted.append(number)
+        for again in before:
+            signal.signal(again, signal.SIG_DFL)  # The second one ends the program at once.
+
+    before = {}
+    with contextlib.suppress(ValueError):  # In another thread than the main one, signals are not ours.
+        before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield noted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if noted:
+        signal.raise_signal(noted[0])
 
 
 # --- The program ----------------------------------------------------------------------------------------
 
+ONLY_WITH = {
+    "steps batchsize lr print_every save_every": "train",
+    "signal input": "test",
+    "plotpath": "plot",
+}
+
 
 def main(argv=None):
     """Run the program with these flags, a list of str, or with those of the command line."""
-    arguments = parse_arguments(argv)
+    run(parse_arguments(argv))
+
+
+def run(arguments):
+    """Train, test and plot as the flags say; end the program with one line where that cannot be done."""
     drawings = {}
+    for names, mode in ONLY_WITH.items():
+        for name in set(names.split()) & set(arguments.given) if not getattr(arguments, mode) else ():
+            print(f"main.py: --{name} has no meaning without --{mode} and is ignored", file=sys.stderr)
     try:
+        for folder in [arguments.savepath] * arguments.train + [arguments.plotpath] * arguments.plot:
+            write_file(folder / "checkpoint.npz")
         if arguments.train:
             drawings |= train(arguments)
         if arguments.test:
             drawings |= test(arguments)
         if arguments.plot:
             plot(drawings, arguments.plotpath)
+    except FloatingPointError as error:
+        fail(f"{error}; try --lr {min(arguments.lr / 10, parser.get_default('lr')):g}")
     except (MemoryError, tf.errors.ResourceExhaustedError):
         fail("this does not fit into memory; lower --batchsize, --max_len or --hidden")
+    except BrokenPipeError:
+        sys.exit(141)  # In silence, with what a shell shows for a program whose output nobody reads.
+    except OSError as error:
+        fail(f"{error.filename or 'standard output'}: {error.strerror}")
 
 
 if __name__ == "__main__":
+    if sys.stdout:
+        sys.stdout.reconfigure(errors="backslashreplace", line_buffering=True)
     try:
-        with one_line("standard output"):
-            main()
+        run(command_line)
         os._exit(0)  # Ends at once: to take TensorFlow down would need another half second.
     except SystemExit as end:
         os._exit(end.code)
