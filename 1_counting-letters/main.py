@@ -105,9 +105,9 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     command_line = parse_arguments()  # Before TensorFlow, which takes seconds to import.
 
-# Fewer messages, if the user wants no others; Keras 3 as it comes; and not a notebook's backend for pictures.
-os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"} | os.environ
 os.environ.update(KERAS_BACKEND="tensorflow", KERAS_HOME=os.devnull, TF_USE_LEGACY_KERAS="0", MPLBACKEND="")
+for name, value in {"TF_CPP_MIN_LOG_LEVEL": 3, "TF_ENABLE_ONEDNN_OPTS": 0, "TF_NUM_INTRAOP_THREADS": 2}.items():
+    os.environ.setdefault(name, str(value))  # Fewer messages, and one way to split sums on every machine.
 
 try:
     if sys.version_info < (3, 10):
