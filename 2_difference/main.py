@@ -116,11 +116,11 @@ if __name__ == "__main__":
     command_line = parse_arguments()  # Before TensorFlow, which takes seconds to import.
 
 os.environ.update(KERAS_BACKEND="tensorflow", KERAS_HOME=os.devnull, TF_USE_LEGACY_KERAS="0", MPLBACKEND="")
-for name, value in {"TF_CPP_MIN_LOG_LEVEL": 3, "TF_ENABLE_ONEDNN_OPTS": 0, "TF_NUM_INTRAOP_THREADS": 2}.items():
-    os.environ.setdefault(name, str(value))  # Fewer messages, and one way to split sums on every machine.
+for pair in dict(TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0", TF_NUM_INTRAOP_THREADS="2").items():
+    os.environ.setdefault(*pair)  # Fewer messages, and sums that are split alike on every machine.
 
 try:
-    if sys.version_info < (3, 10):
+    if sys.hexversion < 0x030A0000:
         raise ImportError("this Python is too old")
     import matplotlib.pyplot as pyplot
     import numpy as np
@@ -264,7 +264,7 @@ def train(arguments):
                 loss = run_steps(letters, task.solve(letters))
                 step += len(letters)
                 if not np.isfinite(loss):
-                    raise FloatingPointError(f"the loss is no number any more after step {step}")
+                    raise FloatingPointError(f"the loss is not a number any more after step {step}")
                 if step % arguments.print_every == 0 or step == arguments.steps:
                     losses.append((step, loss))
                     print(f"Iteration {step} - Loss {loss}")
@@ -429,6 +429,8 @@ def plot(drawings, plotpath):
 
 # --- Saving and loading ---------------------------------------------------------------------------------
 
+DAMAGED = (EOFError, zipfile.BadZipFile, zipfile.zlib.error)  # What reading an archive raises besides.
+
 
 def named_weights(model):
     """Return a dict from the names of a model's weights, such as key_layer/kernel, to these."""
@@ -442,7 +444,7 @@ def save_model(model, settings, step, savepath):
     """
     arrays = {name: weight.numpy() for name, weight in named_weights(model).items()}
     if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise FloatingPointError(f"a weight is no number any more after step {step}")
+        raise FloatingPointError(f"a weight is not a number any more after step {step}")
     archive = io.BytesIO()
     np.savez(archive, description=json.dumps({"task": TASK, "step": step, "settings": settings}), **arrays)
     return write_file(savepath / "checkpoint.npz", archive.getvalue())
@@ -498,9 +500,7 @@ def load_model(arguments):
             if type(settings[name]) is not type(least) or not least <= settings[name] <= most:
                 raise ValueError(f"its {name} is {settings[name]}")
             if given.get(name, settings[name]) != settings[name]:
-                message = (
-                    f"argument --{name}: {given[name]} does not fit {shown(path)}, which was trained with"
-                )
+                message = f"argument --{name}: {given[name]} does not fit {shown(path)}, trained with"
                 parser.error(f"{message} {settings[name]}; train a model that it fits with: {command}")
         model = AttentionModel(**settings)
         weights = named_weights(model)
@@ -513,15 +513,7 @@ def load_model(arguments):
         fail(f"{shown(path)}: there is no model yet; train one with: {command}")
     except OSError as error:
         fail(f"{shown(path)}: {error.strerror or error}")
-    except (
-        EOFError,
-        LookupError,
-        MemoryError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-        zipfile.BadZipFile,
-    ) as error:
+    except (AttributeError, LookupError, TypeError, ValueError, RuntimeError, MemoryError, *DAMAGED) as error:
         fail(f"{shown(path)}: no complete model of the task {TASK} ({error}); train again with: {command}")
     return model, settings
 
@@ -594,7 +586,7 @@ def run(arguments):
     except BrokenPipeError:
         sys.exit(141)  # In silence, with what a shell shows for a program whose output nobody reads.
     except OSError as error:
-        fail(f"{error.filename or 'standard output'}: {error.strerror}")
+        fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
 
 
 if __name__ == "__main__":
