@@ -75,7 +75,7 @@ flag("--input", help='the tested sequence, such as "AB BC" (random)')
 
 def parse_arguments(argv=None):
     """Return the flags, with the names of those that were `given`; end the program if one is wrong."""
-    argv = sys.argv[1:] if argv is None else argv
+    argv = sys.argv[1:] if argv is None else argv  # A value "--" would be dropped: treat it as empty.
     arguments = parser.parse_args([word[:-2] if word.partition("=")[2] == "--" else word for word in argv])
     arguments.given = [word[2:].partition("=")[0] for word in argv if word.startswith("--")]
     if arguments.help or not (arguments.train or arguments.test or arguments.plot):
@@ -402,14 +402,9 @@ def draw_heatmap(title, weights, rows, columns, down="Output", across="Input"):
 
 
 def plot(drawings, plotpath):
-    """Draw the figures, write each as PNG and, where there is a display, open a window for it.
+    """Write what the functions of a dict draw as PNG, named by its keys; open windows if there is a display.
 
-    Args:
-        drawings: dict of file name to a function that draws that figure.
-        plotpath: pathlib.Path of the folder to write to.
-
-    Raises:
-        OSError: an image cannot be written; the one that was there stays.
+    Images of an earlier model that this one does not have go. On an OSError, the old image stays.
     """
     with pyplot.rc_context():
         pyplot.rcdefaults()  # The same pictures for everybody, and without LaTeX.
@@ -552,11 +547,7 @@ def noted_signals():
 
 # --- The program ----------------------------------------------------------------------------------------
 
-ONLY_WITH = {
-    "steps batchsize lr print_every save_every": "train",
-    "sample_len input": "test",
-    "plotpath": "plot",
-}
+NEEDS = {"steps batchsize lr print_every save_every": "train", "sample_len input": "test", "plotpath": "plot"}
 
 
 def main(argv=None):
@@ -567,7 +558,7 @@ def main(argv=None):
 def run(arguments):
     """Train, test and plot as the flags say; end the program with one line where that cannot be done."""
     drawings = {}
-    for names, mode in ONLY_WITH.items():
+    for names, mode in NEEDS.items():
         for name in set(names.split()) & set(arguments.given) if not getattr(arguments, mode) else ():
             print(f"main.py: --{name} has no meaning without --{mode} and is ignored", file=sys.stderr)
     try:
