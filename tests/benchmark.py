@@ -1,11 +1,15 @@
 """Measure how fast the programs are and print the tables as Markdown.
 
-    python tests/benchmark.py          about eight minutes on two cores
+    python tests/benchmark.py          about eight minutes on two cores, on Linux or macOS
+    python tests/benchmark.py --original PYTHON FOLDER     also greentfrapp/attention-primer, cloned to FOLDER,
+                                       run by a PYTHON that has TensorFlow 1.15
+    python tests/benchmark.py --before FOLDER              also another version of this project
 
 Everything that is compared is measured in one run, alternating, several times; the tables give the median
 and, in brackets, the least and the most.
 """
 
+import argparse
 import gc
 import os
 import pathlib
@@ -44,13 +48,28 @@ def process(words):
     return time.perf_counter() - start, usage.ru_maxrss / MEBIBYTE
 
 
-def whole_processes(repetitions=4):
-    """Table 1: the seconds and the memory of whole processes, and their ratio to importing TensorFlow."""
+def whole_processes(original, before, repetitions=4):
+    """Table 1: the seconds and the memory of whole processes, and their ratio to importing TensorFlow.
+
+    Args:
+        original: list of two str, a Python and a folder, or None.
+        before: str, the folder of another version of this project, or None.
+        repetitions: int, how often each process runs.
+    """
     commands = {"`import tensorflow`": [sys.executable, "-c", "import tensorflow"]}
     for variant, (task, flags) in program.VARIANTS.items():
         savepath = ("--savepath", pathlib.Path(SAVEPATH.name) / variant.replace(" ", ""))
         commands[f"Task {variant}, `--train`"] = program.command(task, "--train", *flags, *savepath)
         commands[f"Task {variant}, `--test`"] = program.command(task, "--test", *savepath)
+        if before:
+            script = pathlib.Path(before) / program.FOLDERS[task] / "main.py"
+            words = [sys.executable, str(script), "--savepath", f"{savepath[1]}-before"]
+            commands[f"Task {variant}, `--train`, before"] = [*words, "--train", *flags]
+            commands[f"Task {variant}, `--test`, before"] = [*words, "--test"]
+        if original and (pathlib.Path(original[1]) / program.FOLDERS[task] / "main.py").exists():
+            script = pathlib.Path(original[1]) / program.FOLDERS[task] / "main.py"
+            words = [original[0], str(script), "--train", *flags, f"--savepath={savepath[1]}-original"]
+            commands[f"Task {variant}, `--train`, the original"] = words
     commands["Task 1, `--help`"] = program.command(1, "--help")
     commands["Task 1, `--steps 0`, refused"] = program.command(1, "--train", "--steps", 0)
     runs = {name: [] for name in commands}
@@ -67,28 +86,40 @@ def whole_processes(repetitions=4):
     table("Whole processes", ["", "seconds", "/ floor", "peak MiB", "/ floor"], rows)
 
 
+class CompiledError(Exception):
+    """What `train` has compiled: the function that runs steps, the most it runs, and the task."""
+
+
 class Ours:
     """The steps of main.py's own training, data generation included, printing and saving not."""
 
     def __init__(self, module, arguments):
-        self.arguments = arguments
-        self.task = module.Task(*(arguments.settings[name] for name in ("max_len", "vocab_size")))
-        self.model = module.AttentionModel(**arguments.settings)
-        self.optimizer = module.tf.keras.optimizers.Adam(arguments.lr, **module.ADAM)
-        self.optimizer.build(self.model.trainable_variables)
-        self.run, self.buffer = module.compile_training(self.model, self.optimizer, self.task, arguments)
-        self.constant = module.tf.constant
+        self.batchsize = arguments.batchsize
+        compile_steps = module.compile_steps
+
+        def stop_there(train_step, task, arguments):
+            raise CompiledError(*compile_steps(train_step, task, arguments), task)
+
+        module.compile_steps = stop_there
+        try:
+            module.train(arguments)
+        except CompiledError as compiled:
+            self.run_steps, self.most, self.task = compiled.args
+        module.compile_steps = compile_steps
 
     def data(self, steps):
         """Make the data of so many steps, and nothing else."""
-        self.task.solve(self.task.sample(steps, self.arguments.batchsize))
+        self.task.solve(self.task.sample(steps, self.batchsize))
 
     def __call__(self, steps):
-        longest = len(self.buffer)
-        for start in range(0, steps, longest):
-            count = min(longest, steps - start)
-            self.buffer[:count] = self.task.sample(count, self.arguments.batchsize)
-            float(self.run(self.buffer, self.task.solve(self.buffer), self.constant(count)))
+        for start in range(0, steps, self.most):
+            letters = self.task.sample(min(self.most, steps - start), self.batchsize)
+            self.run_steps(letters, self.task.solve(letters))
+
+
+def settings(module, arguments):
+    """Return what a model is built from, a dict."""
+    return {name: getattr(arguments, name) for name in module.SETTINGS}
 
 
 class PerStep:
@@ -96,8 +127,8 @@ class PerStep:
 
     def __init__(self, module, arguments, batches, jit_compile):
         tensorflow = module.tf
-        model = module.AttentionModel(**arguments.settings)
-        optimizer = tensorflow.keras.optimizers.Adam(arguments.lr, **module.ADAM)
+        model = module.AttentionModel(**settings(module, arguments))
+        optimizer = tensorflow.keras.optimizers.Adam(arguments.lr)
         optimizer.build(model.trainable_variables)
         loss_function = tensorflow.keras.losses.CategoricalCrossentropy(from_logits=True)
 
@@ -126,14 +157,14 @@ class Fit:
         class OnlyLogits(tensorflow.keras.Model):
             def __init__(self):
                 super().__init__()
-                self.inner = module.AttentionModel(**arguments.settings)
+                self.inner = module.AttentionModel(**settings(module, arguments))
 
             def call(self, inputs):
                 return self.inner(inputs)[0]
 
         self.model = OnlyLogits()
         self.model.compile(
-            optimizer=tensorflow.keras.optimizers.Adam(arguments.lr, **module.ADAM),
+            optimizer=tensorflow.keras.optimizers.Adam(arguments.lr),
             loss=tensorflow.keras.losses.CategoricalCrossentropy(from_logits=True),
             steps_per_execution=steps_per_execution,
             jit_compile=jit_compile,
@@ -255,8 +286,12 @@ def one_step(repetitions=7):
 
 def main():
     """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--original", nargs=2, metavar=("PYTHON", "FOLDER"), help="also measure the original")
+    parser.add_argument("--before", metavar="FOLDER", help="also measure another version of this project")
+    arguments = parser.parse_args()
     start = time.perf_counter()
-    whole_processes()
+    whole_processes(arguments.original, arguments.before)
     growth()  # Before this process grows: Linux counts a parent's peak memory in its children's.
     one_step()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEBIBYTE
