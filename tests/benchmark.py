@@ -1,9 +1,11 @@
 """Measure how fast the programs are and print the tables as Markdown.
 
     python tests/benchmark.py          about eight minutes on two cores, on Linux or macOS
-    python tests/benchmark.py --original PYTHON FOLDER     also greentfrapp/attention-primer, cloned to FOLDER,
-                                       run by a PYTHON that has TensorFlow 1.15
-    python tests/benchmark.py --before FOLDER              also another version of this project
+    python tests/benchmark.py --original PYTHON FOLDER
+                                       also the original, greentfrapp/attention-primer in FOLDER, run by a PYTHON
+                                       that has TensorFlow 1.15
+    python tests/benchmark.py --before FOLDER
+                                       also another version of this project
 
 Everything that is compared is measured in one run, alternating, several times; the tables give the median
 and, in brackets, the least and the most.
