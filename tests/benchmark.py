@@ -2,8 +2,8 @@
 
     python tests/benchmark.py          about eight minutes on two cores, on Linux or macOS
     python tests/benchmark.py --original PYTHON FOLDER
-                                       also the original, greentfrapp/attention-primer in FOLDER, run by a PYTHON
-                                       that has TensorFlow 1.15
+                                       also the original, greentfrapp/attention-primer in FOLDER,
+                                       run by a PYTHON that has TensorFlow 1.15
     python tests/benchmark.py --before FOLDER
                                        also another version of this project
 
