@@ -116,7 +116,7 @@ try:
     import numpy as np
     import tensorflow as tf
 except ImportError as error:
-    fail(f"{error} (Python {sys.version.split()[0]}); with 3.10 to 3.14: pip install -r requirements.txt")
+    fail(f"{error}; activate .venv of README.md, Python 3.10 to 3.14 (this is {sys.version.split()[0]})")
 
 # --- The data -------------------------------------------------------------------------------------------
 
@@ -514,6 +514,7 @@ def noted_signals():
             signal.signal(number, handler)
     if noted:
         signal.raise_signal(noted[0])
+        sys.exit(128 + noted[0])  # Where a handler has returned: what a shell shows.
 
 
 # --- The program ----------------------------------------------------------------------------------------
