@@ -20,7 +20,6 @@ import os
 import pathlib
 import signal
 import sys
-import zipfile
 
 # --- The flags ------------------------------------------------------------------------------------------
 
@@ -115,7 +114,7 @@ try:
     import matplotlib.pyplot as pyplot
     import numpy as np
     import tensorflow as tf
-except ImportError as error:
+except Exception as error:  # Also what packages that do not fit each other raise.
     fail(f"{error} (Python {sys.version.split()[0]}); with 3.10 to 3.14: pip install -r requirements.txt")
 
 # --- The data -------------------------------------------------------------------------------------------
@@ -395,8 +394,6 @@ def plot(drawings, plotpath):
 
 # --- Saving and loading ---------------------------------------------------------------------------------
 
-DAMAGED = (EOFError, zipfile.BadZipFile, zipfile.zlib.error)  # What reading an archive raises besides.
-
 
 def named_weights(model):
     """Return a dict from the names of a model's weights, such as key_layer/kernel, to these."""
@@ -434,7 +431,7 @@ def write_file(path, content=None):
         for leftover in () if content else path.parent.glob(f"{path.name}.*.part"):
             leftover.unlink(missing_ok=True)
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and path.parent.is_dir():
+        if isinstance(error, FileNotFoundError) and error.filename2:  # From part.replace.
             return write_file(path, content)  # Another program took ours for such a leftover.
         with contextlib.suppress(OSError):
             part.unlink()
@@ -479,7 +476,9 @@ def load_model(arguments):
         fail(f"{shown(path)}: there is no model yet; train one with: {command}")
     except OSError as error:
         fail(f"{shown(path)}: {error.strerror or error}")
-    except (AttributeError, LookupError, TypeError, ValueError, RuntimeError, MemoryError, *DAMAGED) as error:
+    except (MemoryError, tf.errors.ResourceExhaustedError):
+        raise
+    except Exception as error:  # For a damaged file, zipfile and NumPy raise nearly anything.
         fail(f"{shown(path)}: no complete model of the task {TASK} ({error}); train again with: {command}")
     return model, settings
 
