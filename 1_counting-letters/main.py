@@ -78,8 +78,7 @@ def parse_arguments(argv=None):
             parser.error(f"argument --{name}: {path!r} is not the path of a folder")
         setattr(arguments, name, pathlib.Path(os.path.expanduser(path)))
     arguments.test = arguments.test or not arguments.train
-    limits = (arguments.max_len, arguments.vocab_size) if arguments.train else (10**4, 26)
-    check_sample(arguments, *limits)
+    check_sample(arguments, *((arguments.max_len, arguments.vocab_size) if arguments.train else (10**4, 26)))
     return arguments
 
 
@@ -88,6 +87,8 @@ def check_sample(arguments, max_len, vocab_size):
     letters = LETTERS[: vocab_size + 1]
     if arguments.input is not None and not set(arguments.input or "?") <= set(letters + letters.lower()):
         parser.error(f"argument --input: {arguments.input!r} is not a sequence of {letters!r}")
+    if arguments.input and arguments.sample_len not in (None, len(arguments.input)):
+        parser.error(f"argument --sample_len: {arguments.sample_len} is not the length of --input")
 
 
 def printable(text):
@@ -454,6 +455,9 @@ def load_model(arguments):
         if not path.is_file():
             raise ValueError("it is not a file")
         with np.load(path, allow_pickle=False) as archive:
+            sizes = [member.file_size for member in archive.zip.infolist()]
+            if sum(sizes) > path.stat().st_size or len(set(archive.files)) < len(sizes):
+                raise ValueError("it unpacks to more than was saved")
             arrays = dict(archive)
         description = json.loads(arrays.pop("description").item())
         settings = description["settings"]
@@ -465,6 +469,9 @@ def load_model(arguments):
             if given.get(name, settings[name]) != settings[name]:
                 message = f"argument --{name}: {given[name]} does not fit {shown(path)}, trained with"
                 parser.error(f"{message} {settings[name]}; train a model that it fits with: {command}")
+        hidden, layers = settings["hidden"], settings.get("enc_layers", 0)
+        if sum(array.size for array in arrays.values()) < hidden * max(settings["max_len"], layers * hidden):
+            raise ValueError("its weights are fewer than its settings ask for")  # It might not fit.
         model = AttentionModel(**settings)
         weights = named_weights(model)
         found = {name: (array.shape, array.dtype, np.isfinite(array).all()) for name, array in arrays.items()}
@@ -546,6 +553,8 @@ def run(arguments):
         fail("this does not fit into memory; lower --batchsize, --max_len or --hidden")
     except BrokenPipeError:
         sys.exit(141)  # In silence, with what a shell shows for a program whose output nobody reads.
+    except ImportError as error:
+        fail(f"matplotlib cannot draw: {error}")  # Its settings may name a backend that is not there.
     except OSError as error:
         fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
 
