@@ -483,7 +483,7 @@ def load_model(arguments):
         fail(f"{shown(path)}: there is no model yet; train one with: {command}")
     except OSError as error:
         fail(f"{shown(path)}: {error.strerror or error}")
-    except (MemoryError, tf.errors.ResourceExhaustedError):
+    except tf.errors.ResourceExhaustedError:
         raise
     except Exception as error:  # For a damaged file, zipfile and NumPy raise nearly anything.
         fail(f"{shown(path)}: no complete model of the task {TASK} ({error}); train again with: {command}")
