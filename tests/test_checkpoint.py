@@ -268,6 +268,7 @@ def as_somebody():
     if not hasattr(os, "geteuid"):
         pytest.skip("permissions are others here")
     own = os.geteuid()
+    program.load(1)  # What it imports may lie where an ordinary user cannot read.
     with contextlib.ExitStack() as stack:
         if own == 0:
             stack.callback(os.seteuid, own)
