@@ -24,6 +24,7 @@ import os
 import pathlib
 import signal
 import sys
+import tokenize
 import zipfile
 
 # --- The flags ------------------------------------------------------------------------------------------
@@ -93,8 +94,7 @@ def parse_arguments(argv=None):
             parser.error(f"argument --{name}: {path!r} is not the path of a folder")
         setattr(arguments, name, pathlib.Path(os.path.expanduser(path)))
     arguments.test = arguments.test or not arguments.train
-    limits = (arguments.max_len, arguments.vocab_size) if arguments.train else (10**4, 26)
-    check_sample(arguments, *limits)
+    check_sample(arguments, *((arguments.max_len, arguments.vocab_size) if arguments.train else (10**4, 26)))
     return arguments
 
 
@@ -132,12 +132,10 @@ for pair in dict(TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0", TF_NUM_INT
     os.environ.setdefault(*pair)  # Fewer messages, and sums that are split alike on every machine.
 
 try:
-    if sys.hexversion < 0x030A0000:
-        raise ImportError("this Python is too old")
     import matplotlib.pyplot as pyplot
     import numpy as np
     import tensorflow as tf
-except ImportError as error:
+except Exception as error:  # Also what packages that do not fit each other raise.
     fail(f"{error}; activate .venv of README.md, Python 3.10 to 3.14 (this is {sys.version.split()[0]})")
 
 # --- The data -------------------------------------------------------------------------------------------
@@ -484,7 +482,7 @@ def plot(drawings, plotpath):
 
 # --- Saving and loading ---------------------------------------------------------------------------------
 
-DAMAGED = (EOFError, zipfile.BadZipFile, zipfile.zlib.error)  # What reading an archive raises besides.
+DAMAGED = (EOFError, tokenize.TokenError, zipfile.BadZipFile)  # What reading an archive raises besides.
 
 
 def named_weights(model):
@@ -523,7 +521,7 @@ def write_file(path, content=None):
         for leftover in () if content else path.parent.glob(f"{path.name}.*.part"):
             leftover.unlink(missing_ok=True)
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and path.parent.is_dir():
+        if isinstance(error, FileNotFoundError) and error.filename2:  # From part.replace.
             return write_file(path, content)  # Another program took ours for such a leftover.
         with contextlib.suppress(OSError):
             part.unlink()
@@ -546,6 +544,9 @@ def load_model(arguments):
         if not path.is_file():
             raise ValueError("it is not a file")
         with np.load(path, allow_pickle=False) as archive:
+            members = archive.zip.infolist()
+            if any(member.compress_type for member in members) or len(members) > len(set(archive.files)):
+                raise ValueError("it unpacks to more than was saved")
             arrays = dict(archive)
         description = json.loads(arrays.pop("description").item())
         settings = description["settings"]
@@ -557,6 +558,9 @@ def load_model(arguments):
             if given.get(name, settings[name]) != settings[name]:
                 message = f"argument --{name}: {given[name]} does not fit {shown(path)}, trained with"
                 parser.error(f"{message} {settings[name]}; train a model that it fits with: {command}")
+        hidden, layers = settings["hidden"], settings.get("enc_layers", 0)
+        if sum(array.size for array in arrays.values()) < hidden * max(settings["max_len"], layers * hidden):
+            raise ValueError("its weights are fewer than its settings ask for")  # It might not fit.
         model = AttentionModel(**settings)
         weights = named_weights(model)
         found = {name: (array.shape, array.dtype, np.isfinite(array).all()) for name, array in arrays.items()}
@@ -568,7 +572,7 @@ def load_model(arguments):
         fail(f"{shown(path)}: there is no model yet; train one with: {command}")
     except OSError as error:
         fail(f"{shown(path)}: {error.strerror or error}")
-    except (AttributeError, LookupError, TypeError, ValueError, RuntimeError, MemoryError, *DAMAGED) as error:
+    except (AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError, *DAMAGED) as error:
         fail(f"{shown(path)}: no complete model of the task {TASK} ({error}); train again with: {command}")
     return model, settings
 
@@ -619,6 +623,8 @@ def main(argv=None):
 def run(arguments):
     """Train, test and plot as the flags say; end the program with one line where that cannot be done."""
     drawings = {}
+    if sys.hexversion < 0x030A0000:
+        fail("Python 3.10 to 3.14 is needed, and this one is older")
     for names, mode in NEEDS.items():
         for name in set(names.split()) & set(arguments.given) if not getattr(arguments, mode) else ():
             print(f"main.py: --{name} has no meaning without --{mode} and is ignored", file=sys.stderr)
@@ -637,6 +643,8 @@ def run(arguments):
         fail("this does not fit into memory; lower --batchsize, --max_len or --hidden")
     except BrokenPipeError:
         sys.exit(141)  # In silence, with what a shell shows for a program whose output nobody reads.
+    except ImportError as error:
+        fail(f"matplotlib cannot draw: {error}")  # Its settings may name a backend that is not there.
     except OSError as error:
         fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
 

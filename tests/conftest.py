@@ -1,7 +1,8 @@
-"""What the tests share: one trained model of each variant."""
+"""What the tests share: one trained model of each variant, and how a refusal is checked."""
 
 import functools
 import shutil
+import subprocess
 
 import program
 import pytest
@@ -28,3 +29,25 @@ def trained(tmp_path_factory):
 def savepath(trained, tmp_path):
     """Return a folder with a model of Task 1 that a test may spoil."""
     return shutil.copytree(trained("1").savepath, tmp_path / "models")
+
+
+@pytest.fixture
+def refuses(capfd):
+    """Return a function that runs main(argv) in this process and checks that it is refused."""
+
+    def check(task, *flags, status, words):
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            program.load(task).main([str(flag) for flag in flags])
+        completed = subprocess.CompletedProcess(flags, stopped.value.code, *capfd.readouterr())
+        program.refused(completed, status, *words)
+        return completed
+
+    return check
+
+
+def pytest_generate_tests(metafunc):
+    """Give a test that asks for `examples` two sizes: one for every day, and one for the slow part."""
+    if "examples" in metafunc.fixturenames:
+        usual, many = metafunc.function.examples
+        metafunc.parametrize("examples", (usual, pytest.param(many, marks=pytest.mark.slow)))

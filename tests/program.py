@@ -1,7 +1,9 @@
 """How the tests, the benchmark and the lessons reach the three programs: as scripts, and as modules."""
 
+import contextlib
 import functools
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -9,6 +11,8 @@ import re
 import string
 import subprocess
 import sys
+
+import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = {1: "1_counting-letters", 2: "2_difference", 3: "3_signal"}
@@ -47,10 +51,59 @@ def load(task):
     return module
 
 
+def in_process(task, *flags):
+    """Run main(argv) in this process and return its standard output."""
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        load(task).main([str(flag) for flag in flags])
+    return output.getvalue()
+
+
+def start(*flags, task=1, **options):
+    """Start a task's main.py as a user does and return its subprocess.Popen."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    return subprocess.Popen(command(task, *flags), **options)
+
+
+def finish(process):
+    """Wait for a process and return its subprocess.CompletedProcess."""
+    stdout, stderr = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
 def messages(completed):
     """Return the lines of standard error that are not TensorFlow's own start-up messages."""
     lines = completed.stderr.splitlines()
     return [line for line in lines if not re.match(r"WARNING: All log messages before absl|[IWE]0000 ", line)]
+
+
+def refused(completed, status, *words):
+    """Check that a run ended with this status and one line of its own, with these words in it."""
+    lines = messages(completed)
+    assert completed.returncode == status, completed
+    assert len(lines) == 1, completed.stderr
+    pattern = r"main\.py: error: .+; see --help" if status == 2 else r"main\.py: error: .+"
+    assert re.fullmatch(pattern, lines[0]) and lines[0].isprintable(), lines[0]
+    for word in words:
+        assert str(word) in lines[0], lines[0]
+
+
+def contents(savepath):
+    """Return the arrays in a folder's checkpoint.npz, a dict, and its description, read by NumPy alone."""
+    with np.load(pathlib.Path(savepath) / "checkpoint.npz", allow_pickle=False) as archive:
+        arrays = dict(archive)
+    return arrays, json.loads(arrays.pop("description").item())
+
+
+def loaded(savepath, task=1):
+    """Return the weights, a dict of arrays, and the settings of the model that --test finds in a folder."""
+    module = load(task)
+    model, settings = module.load_model(module.parse_arguments(["--test", "--savepath", str(savepath)]))
+    return {name: weight.numpy() for name, weight in module.named_weights(model).items()}, settings
+
+
+def same(arrays, others):
+    """Return whether two dicts hold the same names and the same finite arrays."""
+    return set(arrays) == set(others) and all(np.array_equal(arrays[name], others[name]) for name in arrays)
 
 
 NUMBERS = r"\[[-\d., e]*\]"

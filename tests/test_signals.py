@@ -1,0 +1,232 @@
+"""Signals and pipes: an early end is silent, a late one saves, and nothing is left as it was not before."""
+
+import io
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import program
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+
+BOTH = (signal.SIGINT, signal.SIGTERM)
+LONG = ("--train", "--steps", 10**6, "--save_every", 10**6)
+
+
+def killed_by(completed, number):
+    """Check that a run ended with the status of a signal."""
+    assert completed.returncode in (-number, 128 + number), completed
+
+
+def wait_for_start(process):
+    """Wait until main.py has begun: Python has set its own handler of SIGINT, and main.py has taken it away."""
+    status = pathlib.Path(f"/proc/{process.pid}/status")
+    if not status.exists():
+        time.sleep(0.3)
+        return
+    seen, deadline = False, time.monotonic() + 20
+    while time.monotonic() < deadline:
+        caught = int(re.search(r"SigCgt:\s+(\w+)", status.read_text())[1], 16) >> signal.SIGINT - 1 & 1
+        if seen and not caught:
+            return
+        seen = seen or bool(caught)
+        time.sleep(0.001)
+    raise TimeoutError("main.py does not begin")
+
+
+@pytest.mark.parametrize("number", BOTH)
+@pytest.mark.parametrize("delay", (0, 0.02, 0.1, 0.5, 1.2))
+def test_a_signal_during_the_imports_ends_silently(number, delay, savepath):
+    before = (savepath / "checkpoint.npz").read_bytes()
+    process = program.start(*LONG, "--savepath", savepath)
+    wait_for_start(process)
+    time.sleep(delay)
+    process.send_signal(number)
+    completed = program.finish(process)
+    killed_by(completed, number)
+    assert not completed.stdout and not program.messages(completed)
+    assert (savepath / "checkpoint.npz").read_bytes() == before
+
+
+def test_a_signal_during_a_long_compilation_ends_at_once(tmp_path):
+    flags = (*LONG, "--enc_layers", 100, "--hidden", 256, "--savepath", tmp_path)
+    process = program.start(*flags, task=3)
+    wait_for_start(process)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.parent.glob(tmp_path.name)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(8)  # The imports are over, and the compilation takes longer.
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    completed = program.finish(process)
+    assert time.monotonic() - sent < 5
+    killed_by(completed, signal.SIGINT)
+    assert not completed.stdout and not program.messages(completed)
+    assert not list(tmp_path.iterdir())
+
+
+def check_stopped(completed, number, savepath):
+    """Check that a training ended by a signal has saved its last step and says so on standard error."""
+    killed_by(completed, number)
+    (line,) = program.messages(completed)
+    step = int(re.fullmatch(r"main\.py: stopped; step (\d+) is saved in (.+)", line)[1])
+    assert line.endswith(f" {savepath / 'checkpoint.npz'}")
+    arrays, description = program.contents(savepath)
+    assert description["step"] == step
+    assert program.same(program.loaded(savepath)[0], arrays)
+    return step
+
+
+@pytest.mark.parametrize("number", BOTH)
+def test_a_signal_saves_the_last_finished_step(number, savepath):
+    process = program.start(*LONG, "--print_every", 10, "--savepath", savepath)
+    for _ in range(5):
+        line = process.stdout.readline()
+    process.send_signal(number)
+    completed = program.finish(process)
+    step = check_stopped(completed, number, savepath)
+    assert step >= int(line.split()[1]) and step % 10 == 0
+    assert "Training complete" not in completed.stdout
+
+
+def test_under_a_pipe_that_dies_too_what_was_saved_is_still_said(savepath):
+    """As with `| tee`, which Ctrl-C ends as well."""
+    process = program.start(*LONG, "--print_every", 2000, "--savepath", savepath)
+    process.stdout.readline()
+    process.stdout.close()
+    process.send_signal(signal.SIGINT)
+    stderr = process.stderr.read()
+    completed = subprocess.CompletedProcess(process.args, process.wait(60), "", stderr)
+    process.stderr.close()
+    check_stopped(completed, signal.SIGINT, savepath)
+
+
+@pytest.mark.parametrize(
+    "flags", (("--train", "--steps", 5000, "--print_every", 1), ("--test",)), ids=" ".join
+)
+def test_a_reader_that_reads_no_more_ends_it_quietly(flags, savepath):
+    """As with `| head -1`. A training saves what it has."""
+    process = program.start(*flags, "--savepath", savepath)
+    process.stdout.readline()
+    process.stdout.close()
+    stderr = process.stderr.read()
+    completed = subprocess.CompletedProcess(process.args, process.wait(60), "", stderr)
+    process.stderr.close()
+    killed_by(completed, signal.SIGPIPE) if "--train" in flags else None
+    assert completed.returncode in (0, -signal.SIGPIPE, 128 + signal.SIGPIPE)
+    assert not program.messages(completed)
+    assert (program.contents(savepath)[1]["step"] < 2000) == ("--train" in flags)
+
+
+# --- From Python ------------------------------------------------------------------------------------------
+
+
+class Signalling(io.StringIO):
+    """A standard output that sends this process a signal after some loss line, as a user might."""
+
+    number, line = signal.SIGINT, "Iteration 2 "
+
+    def write(self, text):
+        if text.startswith(self.line):
+            signal.raise_signal(self.number)
+        return super().write(text)
+
+
+def train(savepath, *flags):
+    """Train with main(argv) in this process, printing each loss."""
+    flags = ("--train", "--steps", 10, "--print_every", 1, "--savepath", savepath, *flags)
+    program.load(1).main([str(flag) for flag in flags])
+
+
+@pytest.fixture
+def signalling(monkeypatch):
+    """Make the standard output one that sends a signal, and return it."""
+    monkeypatch.setattr(sys, "stdout", Signalling())
+    return sys.stdout
+
+
+def test_a_signal_is_handed_on_to_the_handler_that_was_there(signalling, tmp_path, capfd):
+    called = []
+
+    def handler(number, frame):
+        called.append((number, program.contents(tmp_path)[1]["step"]))
+        raise InterruptedError
+
+    signalling.number = signal.SIGTERM
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        with pytest.raises(InterruptedError):
+            train(tmp_path)
+        assert signal.getsignal(signal.SIGTERM) is handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert called == [(signal.SIGTERM, 2)]
+    assert f"main.py: stopped; step 2 is saved in {tmp_path}" in capfd.readouterr().err
+
+
+def test_ctrl_c_is_a_keyboard_interrupt_and_the_model_is_saved(signalling, tmp_path):
+    handlers = [signal.getsignal(number) for number in BOTH]
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path)
+    assert program.contents(tmp_path)[1]["step"] == 2
+    assert "Iteration 3" not in signalling.getvalue() and "complete" not in signalling.getvalue()
+    assert handlers == [signal.getsignal(number) for number in BOTH]
+
+
+def test_the_second_signal_has_its_default_action():
+    """That is, it ends the program at once; here it is only looked at."""
+    with pytest.raises(KeyboardInterrupt), program.load(1).noted_signals() as noted:
+        assert all(callable(signal.getsignal(number)) for number in BOTH)
+        signal.raise_signal(signal.SIGINT)
+        assert noted == [signal.SIGINT]
+        assert [signal.getsignal(number) for number in BOTH] == [signal.SIG_DFL] * 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_signal_ends_a_save_at_once(tmp_path):
+    """The folder is a full pipe's neighbour: the note of the first signal waits for a reader."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(writing, b"\n" * 4096)
+    os.set_blocking(writing, True)
+    process = program.start(*LONG, "--print_every", 100, "--savepath", tmp_path, stderr=writing)
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "checkpoint.npz").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.2)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert process.wait(5) == -signal.SIGINT
+    process.stdout.close()
+    os.close(reading)
+    os.close(writing)
+    program.loaded(tmp_path)
+
+
+def test_weights_that_are_not_finite_replace_nothing_on_the_way_of_a_signal(signalling, savepath, capfd):
+    signalling.line = "Iteration 1 "
+    before = (savepath / "checkpoint.npz").read_bytes()
+    with pytest.raises(SystemExit) as stopped:
+        train(savepath, "--lr", "1e38")
+    completed = subprocess.CompletedProcess((), stopped.value.code, *capfd.readouterr())
+    program.refused(completed, 1, "a weight is not a number any more after step 1", "try --lr 0.01")
+    assert (savepath / "checkpoint.npz").read_bytes() == before
+
+
+def test_main_works_from_a_thread(tmp_path):
+    thread = threading.Thread(target=train, args=(tmp_path,))
+    thread.start()
+    thread.join(120)
+    arrays, description = program.contents(tmp_path)
+    assert description["step"] == 10 and all(np.isfinite(array).all() for array in arrays.values())
