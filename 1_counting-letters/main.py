@@ -71,7 +71,7 @@ def parse_arguments(argv=None):
     arguments.given = [word[2:].partition("=")[0] for word in argv if word.startswith("--")]
     if arguments.help or not (arguments.train or arguments.test or arguments.plot):
         with contextlib.suppress(OSError):
-            os.write(1, parser.format_help().encode())
+            os.write(1, parser.format_help().encode())  # Unlike print, it fails here or not at all.
             parser.exit(0 if arguments.help else 2)
         fail("standard output cannot be written")
     for name in ("savepath", "plotpath"):
@@ -79,7 +79,7 @@ def parse_arguments(argv=None):
         if not path.strip() or "\0" in path:
             parser.error(f"argument --{name}: {path!r} is not the path of a folder")
         setattr(arguments, name, pathlib.Path(os.path.expanduser(path)))
-    arguments.test = arguments.test or not arguments.train
+    arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
     check_sample(arguments, *((arguments.max_len, arguments.vocab_size) if arguments.train else (10**4, 26)))
     return arguments
 
@@ -87,7 +87,7 @@ def parse_arguments(argv=None):
 def check_sample(arguments, max_len, vocab_size):
     """Refuse a sequence to test that a model with these settings cannot read."""
     letters = LETTERS[: vocab_size + 1]
-    if arguments.input is not None and not set(arguments.input or "?") <= set(letters + letters.lower()):
+    if arguments.input == "" or not set(arguments.input or "") <= set(letters + letters.lower()):
         parser.error(f"argument --input: {arguments.input!r} is not a sequence of {letters!r}")
     if arguments.input and arguments.sample_len not in (None, len(arguments.input)):
         parser.error(f"argument --sample_len: {arguments.sample_len} is not the length of --input")
@@ -104,9 +104,9 @@ def fail(message, status=1):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the program without a traceback.
     command_line = parse_arguments()  # Before TensorFlow, which takes seconds to import.
-
+# The same for everybody: no settings of the user's for Keras, no notebook's backend for matplotlib.
 os.environ.update(KERAS_BACKEND="tensorflow", KERAS_HOME=os.devnull, TF_USE_LEGACY_KERAS="0", MPLBACKEND="")
 for pair in dict(TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0", TF_NUM_INTRAOP_THREADS="2").items():
     os.environ.setdefault(*pair)  # Fewer messages, and sums that are split alike on every machine.
@@ -143,12 +143,12 @@ class Task:
         return self.generator.integers(len(self.letters), size=shape, dtype=np.int32)
 
     def solve(self, letters):
-        """Return the count of each letter, int32 (..., vocab_size), in letters, int (..., length)."""
+        """Return how often each letter occurs, int32 (..., vocab_size), in letters, int (..., length)."""
         counts = [np.count_nonzero(letters == letter, axis=-1) for letter in range(1, len(self.letters))]
         return np.stack(counts, axis=-1).astype(np.int32)
 
     def next_batch(self, batchsize=100):
-        """Return inputs and labels, both one-hot float32.
+        """Return inputs and labels, both one-hot float32, as Keras `fit` takes them; `train` makes its own.
 
         Their shapes are (batchsize, max_len, vocab_size + 1) and (batchsize, vocab_size, max_len + 1).
         """
@@ -220,14 +220,14 @@ class AttentionModel(tf.keras.Model):
 
 
 def train(arguments):
-    """Train a model, print its loss and save it. Return a dict of a file name to what draws that figure."""
+    """Train a model, print its loss, save it. Return what to draw: {file name: (function, *arguments)}."""
     if arguments.seed is not None:
         tf.keras.utils.set_random_seed(arguments.seed)
     settings = {name: getattr(arguments, name) for name in SETTINGS}
     task = Task(arguments.max_len, arguments.vocab_size, np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
-    optimizer.build(model.trainable_variables)
+    optimizer.build(model.trainable_variables)  # A compiled function cannot create its variables.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     def train_step(letters, answers):
@@ -244,7 +244,8 @@ def train(arguments):
         with contextlib.suppress(BrokenPipeError):  # Nobody reads on, as after `| head`: save, and end.
             while step < arguments.steps and not noted:
                 due = [every - step % every for every in (arguments.print_every, arguments.save_every)]
-                letters = task.sample(min(most, arguments.steps - step, *due), arguments.batchsize)
+                count = min(most, arguments.steps - step, *due)  # Up to the next line or checkpoint.
+                letters = task.sample(count, arguments.batchsize)
                 loss = run_steps(letters, task.solve(letters))
                 step += len(letters)
                 if not np.isfinite(loss):
@@ -259,7 +260,7 @@ def train(arguments):
             with contextlib.suppress(OSError):
                 print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
     print(f"Training complete!\nModel saved to {path}.")
-    return {"loss": lambda: draw_losses(losses)}
+    return {"loss": (draw_losses, losses)}
 
 
 def compile_steps(train_step, task, arguments):
@@ -272,17 +273,18 @@ def compile_steps(train_step, task, arguments):
     most = min(most, arguments.steps, arguments.print_every, arguments.save_every)
 
     def loop(letters, answers, steps):
-        def body(step, _):
+        def body(step, loss):
             return step + 1, train_step(letters[step], answers[step])
 
-        return tf.while_loop(lambda step, _: step < steps, body, (0, 0.0))[1]
+        return tf.while_loop(lambda step, loss: step < steps, body, (0, 0.0))[1]
+
+    compiled = tf.function(loop, jit_compile=True, autograph=False)
 
     def run_steps(letters, answers):
         # Every new shape would be compiled anew, so all calls get the same, filled up with repetitions.
         full = [np.resize(array, (most, *array.shape[1:])) for array in (letters, answers)]
         return float(compiled(*full, tf.constant(len(letters))))
 
-    compiled = tf.function(loop, jit_compile=True, autograph=False)
     nothing = np.zeros((0, arguments.batchsize, task.length), np.int32)
     try:
         run_steps(nothing, task.solve(nothing))
@@ -295,7 +297,7 @@ def compile_steps(train_step, task, arguments):
 
 
 def test(arguments):
-    """Print what the saved model makes of a sequence, and how. Return a dict as `train` does."""
+    """Print what the saved model makes of a sequence, and how. Return what to draw, as `train` does."""
     model, settings = load_model(arguments)
     check_sample(arguments, settings["max_len"], settings["vocab_size"])
     generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Not the data of the training.
@@ -305,7 +307,7 @@ def test(arguments):
         letters = np.array([[LETTERS.index(letter) for letter in arguments.input.upper()]])
     inputs = tf.one_hot(letters, len(task.letters))
     logits, weights = model(inputs)
-    weights = weights.numpy()[0].astype(np.float64)
+    weights = weights.numpy()[0].astype(np.float64)  # Rounded, these print short: 0.1.
 
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Also long sequences in full.
         print(f"Input: \n{task.prettify(inputs)}")
@@ -314,11 +316,11 @@ def test(arguments):
         for step, row in enumerate(weights.round(3)):
             print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
             print(row.tolist())
-    sequences, steps = accuracy(model, task, letters.shape[1])
-    print(f"\nAccuracy on 10000 new samples: {sequences:.2%} of sequences, {steps:.2%} of output steps")
+    sequences, outputs = accuracy(model, task, letters.shape[1])
+    print(f"\nAccuracy on 10000 new samples: {sequences:.2%} of sequences, {outputs:.2%} of output steps")
     names = [task.letters[letter] for letter in letters[0]]
     title = "Encoder-decoder attention"
-    return {"encoder_decoder_attention": lambda: draw_heatmap(title, weights, task.outputs, names)}
+    return {"encoder_decoder_attention": (draw_heatmap, title, weights, task.outputs, names)}
 
 
 def accuracy(model, task, length, samples=10000):
@@ -335,7 +337,7 @@ def accuracy(model, task, length, samples=10000):
 
 # --- Plotting -------------------------------------------------------------------------------------------
 
-IMAGES = ("encoder_decoder_attention",)  # Of a model: those that it does not have are removed.
+IMAGES = ["encoder_decoder_attention"]  # `plot` removes those that it has not drawn.
 
 
 def draw_losses(losses):
@@ -373,23 +375,22 @@ def draw_heatmap(title, weights, rows, columns, down="Output", across="Input"):
 
 
 def plot(drawings, plotpath):
-    """Write what the functions of a dict draw as PNG, named by its keys; open windows if there is a display.
+    """Draw {file name: (function, *its arguments)} into PNG files; open windows if there is a display.
 
-    Images of an earlier model that this one does not have go. On an OSError, the old image stays.
+    Those of IMAGES that are not drawn show an earlier model and go. On an OSError, the old image stays.
     """
-    with pyplot.rc_context():
+    with pyplot.rc_context({"figure.max_open_warning": 0}):
         pyplot.rcdefaults()  # The same pictures for everybody, and without LaTeX.
-        pyplot.rcParams["figure.max_open_warning"] = 0
-        figures = [draw() for draw in drawings.values()]
-        for name, figure in zip(drawings, figures, strict=True):
+        figures = {name: draw(*what) for name, (draw, *what) in drawings.items()}
+        for name, figure in figures.items():
             image = io.BytesIO()
             figure.savefig(image, dpi=150, format="png")
             print(f"Plot saved to {write_file(plotpath / f'{name}.png', image.getvalue())}.")
         for name in set(IMAGES) - set(drawings):
             (plotpath / f"{name}.png").unlink(missing_ok=True)
-        if figures[0].canvas.required_interactive_framework:
+        if figure.canvas.required_interactive_framework:  # There is a display.
             pyplot.show()
-        for figure in figures:
+        for figure in figures.values():
             pyplot.close(figure)
 
 
@@ -422,7 +423,7 @@ def write_file(path, content=None):
     Without content, only see whether that can be done, and remove what killed programs have left. Return the
     path as a str to show. Raises OSError, with such a str for its filename.
     """
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")  # Two programs may write into one folder.
+    part = path.with_name(f"main.py.{os.getpid()}.part")  # Two programs may write into one folder.
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
@@ -431,8 +432,9 @@ def write_file(path, content=None):
             os.fsync(file.fileno())
         if content:
             part.replace(path)
-        for leftover in () if content else path.parent.glob(f"{path.name}.*.part"):
-            leftover.unlink(missing_ok=True)
+        else:
+            for leftover in path.parent.glob("main.py.*.part"):  # Ours is one of them.
+                leftover.unlink(missing_ok=True)
     except OSError as error:
         if isinstance(error, FileNotFoundError) and error.filename2:  # From part.replace.
             return write_file(path, content)  # Another program took ours for such a leftover.
@@ -503,14 +505,13 @@ def shown(path):
 @contextlib.contextmanager
 def noted_signals():
     """Yield a list in which SIGINT and SIGTERM are noted; afterwards, let the first take its usual course."""
-    noted = []
+    noted, before = [], {}
 
     def note(number, frame):
         noted.append(number)
         for again in before:
             signal.signal(again, signal.SIG_DFL)  # The second one ends the program at once.
 
-    before = {}
     with contextlib.suppress(ValueError):  # In another thread than the main one, signals are not ours.
         before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -525,7 +526,7 @@ def noted_signals():
 
 # --- The program ----------------------------------------------------------------------------------------
 
-NEEDS = {"steps batchsize lr print_every save_every": "train", "sample_len input": "test", "plotpath": "plot"}
+NEEDS = {"train": "steps batchsize lr print_every save_every", "test": "sample_len input", "plot": "plotpath"}
 
 
 def main(argv=None):
@@ -538,12 +539,15 @@ def run(arguments):
     drawings = {}
     if sys.hexversion < 0x030A0000:
         fail("Python 3.10 to 3.14 is needed, and this one is older")
-    for names, mode in NEEDS.items():
-        for name in set(names.split()) & set(arguments.given) if not getattr(arguments, mode) else ():
-            print(f"main.py: --{name} has no meaning without --{mode} and is ignored", file=sys.stderr)
+    for mode, names in NEEDS.items():
+        for name in names.split():
+            if name in arguments.given and not getattr(arguments, mode):
+                print(f"main.py: --{name} has no meaning without --{mode} and is ignored", file=sys.stderr)
     try:
-        for folder in [arguments.savepath] * arguments.train + [arguments.plotpath] * arguments.plot:
-            write_file(folder / "checkpoint.npz")
+        if arguments.train:
+            write_file(arguments.savepath / "checkpoint.npz")  # Better now than after the training.
+        if arguments.plot:
+            write_file(arguments.plotpath / "loss.png")
         if arguments.train:
             drawings |= train(arguments)
         if arguments.test:
@@ -565,6 +569,7 @@ def run(arguments):
 if __name__ == "__main__":
     if sys.stdout:
         sys.stdout.reconfigure(errors="backslashreplace", line_buffering=True)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # print(file=None) would mean standard output.
     try:
         run(command_line)
         os._exit(0)  # Ends at once: to take TensorFlow down would need another half second.
