@@ -4,6 +4,7 @@ import ast
 import pathlib
 import re
 
+import lessons
 import program
 import pytest
 
@@ -43,14 +44,6 @@ def test_flags_and_defaults_are_those_of_the_parser(task):
     assert not set(table) - set(flags(task))
 
 
-def test_the_front_page_has_the_defaults_of_all_three():
-    table = rows(PAGES[0])
-    for flag in {flag for task in program.FOLDERS for flag in flags(task)}:
-        defaults = [flags(task)[flag] for task in program.FOLDERS if flag in flags(task)]
-        assert table[flag] == (defaults[0] if len(set(defaults)) == 1 else ", ".join(defaults))
-    assert set(table) == {flag for task in program.FOLDERS for flag in flags(task)}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
 def test_every_command_takes_the_flags_it_shows(page):
     tasks = program.FOLDERS if page == PAGES[0] else [int(page.parent.name[0])]
@@ -87,8 +80,25 @@ def test_code_in_a_lesson_is_code_of_its_program(page):
         assert " ".join(block.split()) in source
 
 
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.parent.name)
+def test_an_edit_in_a_lesson_is_the_one_that_is_measured(page):
+    blocks = re.findall(r"```diff\n(.*?)```", text(page), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        assert block in {diff for task, diff in lessons.EDITS.values() if task == int(page.parent.name[0])}
+
+
+@pytest.mark.parametrize(("page", "most"), zip(PAGES, (130, 300, 300, 300), strict=True))
+def test_a_page_can_be_read_in_one_go(page, most):
+    assert len(text(page).splitlines()) <= most
+
+
 def test_the_commands_of_the_front_page_are_those_that_are_tested():
-    """The second command is what CI runs; the first differs from it in what it installs and starts."""
-    first, second = re.findall(r"^python3 -m venv .*$", text(PAGES[0]), re.MULTILINE)
+    """The third command is what CI runs; the first differs from it in what it installs and starts."""
+    first, second, third = re.findall(r"^(?:python3|py) -m venv .*$", text(PAGES[0]), re.MULTILINE)
     assert first.endswith("main.py --train --test --plot")
-    assert second.endswith("-m pytest tests")
+    assert second == first.replace("python3 -m", "py -m").replace(".venv/bin/", ".venv\\Scripts\\").replace(
+        "1_counting-letters/", "1_counting-letters\\"
+    )
+    assert third.endswith("-m pytest tests")
+    assert third in text(program.ROOT / "tests" / "README.md")
