@@ -71,13 +71,11 @@ def test_it_runs_without_assertions_and_docstrings(tmp_path):
 
 
 @pytest.mark.parametrize("package", ("numpy", "matplotlib", "tensorflow"))
-@pytest.mark.parametrize(
-    "error", ("ImportError('DLL load failed\\nwhile importing')", "ValueError('numpy.dtype')")
-)
+@pytest.mark.parametrize("error", ("ImportError", "ValueError"))
 def test_a_package_that_fails_to_import_is_one_line(package, error, tmp_path):
-    (tmp_path / f"{package}.py").write_text(f"raise {error}")
+    (tmp_path / f"{package}.py").write_text(f"raise {error}('DLL load failed\\nwhile importing')")
     completed = program.run(1, "--train", env={"PYTHONPATH": str(tmp_path)})
-    program.refused(completed, 1, error[12:20], "pip install -r requirements.txt")
+    program.refused(completed, 1, "DLL load failed", "pip install -r requirements.txt")
     assert not completed.stdout
 
 
@@ -90,8 +88,8 @@ def test_a_package_that_is_missing_is_one_line(tmp_path):
 @pytest.mark.parametrize("version", ("3.8", "3.9"))
 def test_an_older_python_is_one_line(version):
     candidates = sorted(pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    python = shutil.which(f"python{version}") or next(map(str, candidates), None)
-    if python is None:
+    python = next(map(str, candidates), None) or shutil.which(f"python{version}")
+    if python is None or subprocess.run([python, "--version"], capture_output=True).returncode:
         pytest.skip(f"there is no Python {version} here")
     words = [python, str(program.script(1)), "--train"]
     completed = subprocess.run(words, capture_output=True, text=True, timeout=60)
