@@ -126,10 +126,11 @@ def test_a_reader_that_reads_no_more_ends_it_quietly(flags, savepath):
 class Signalling(io.StringIO):
     """A standard output that sends this process a signal after some loss line, as a user might."""
 
-    number, line = signal.SIGINT, "Iteration 2 "
+    number, line, spoil = signal.SIGINT, "Iteration 2 ", staticmethod(lambda: None)
 
     def write(self, text):
         if text.startswith(self.line):
+            self.spoil()
             signal.raise_signal(self.number)
         return super().write(text)
 
@@ -185,13 +186,22 @@ def test_the_second_signal_has_its_default_action():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_weights_that_are_not_finite_replace_nothing_on_the_way_of_a_signal(signalling, savepath, capfd):
-    signalling.line = "Iteration 1 "
-    before = (savepath / "checkpoint.npz").read_bytes()
+def test_weights_that_are_not_finite_replace_nothing_on_the_way_of_a_signal(
+    signalling, savepath, capfd, monkeypatch
+):
+    before, module, models = (savepath / "checkpoint.npz").read_bytes(), program.load(1), []
+
+    class Remembered(module.AttentionModel):
+        def __init__(self, **settings):
+            super().__init__(**settings)
+            models.append(self)
+
+    monkeypatch.setattr(module, "AttentionModel", Remembered)
+    signalling.spoil = lambda: models[0].weights[-1].assign([np.inf] * 11)
     with pytest.raises(SystemExit) as stopped:
-        train(savepath, "--lr", "1e38", output=signalling)
+        train(savepath, output=signalling)
     completed = subprocess.CompletedProcess((), stopped.value.code, *capfd.readouterr())
-    program.refused(completed, 1, "a weight is not a number any more after step 1", "try --lr 0.01")
+    program.refused(completed, 1, "a weight is not a number any more after step 2", "try --lr 0.001")
     assert (savepath / "checkpoint.npz").read_bytes() == before
 
 
