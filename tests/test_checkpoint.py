@@ -236,8 +236,10 @@ def make_socket(path):
     """Make a socket."""
     if not hasattr(socket, "AF_UNIX"):
         pytest.skip("there are no such sockets here")
-    with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as server:  # The path is too long.
-        server.bind(path.name)
+    if len(os.fsencode(path)) > 100:
+        pytest.skip("this path is too long for a socket")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
 
 
 @pytest.mark.parametrize(

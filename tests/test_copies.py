@@ -1,6 +1,7 @@
 """What the three files share is written out in each, word for word the same."""
 
 import ast
+import re
 
 import program
 import pytest
@@ -8,25 +9,23 @@ import pytest
 SHARED = [
     "Attention",
     "accuracy",
-    "check_folder",
-    "checked",
-    "compile_training",
+    "between",
+    "compile_steps",
     "draw_heatmap",
     "draw_losses",
     "fail",
     "load_model",
     "main",
-    "make_manager",
-    "number",
-    "one_hot",
-    "one_line",
+    "named_weights",
+    "noted_signals",
     "parse_arguments",
     "plot",
-    "report",
+    "printable",
+    "run",
     "save_model",
     "shown",
-    "stop",
     "train",
+    "write_file",
 ]
 
 
@@ -68,3 +67,21 @@ def test_everything_public_has_a_docstring():
         for node in tree.body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 assert ast.get_docstring(node), node.name
+
+
+@pytest.mark.parametrize("task", program.FOLDERS)
+def test_the_script_metadata_are_the_requirements(task):
+    tomllib = pytest.importorskip("tomllib")
+    source = program.script(task).read_text(encoding="utf-8")
+    (block,) = re.findall(r"^# /// script\n((?:# .+\n)+)# ///$", source, re.MULTILINE)
+    metadata = tomllib.loads(re.sub("^# ", "", block, flags=re.MULTILINE))
+    lines = (program.ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    required = [line for line in lines if line and not line.startswith(("#", "--"))]
+    assert sorted(metadata["dependencies"]) == sorted(required)
+    assert metadata["requires-python"] == ">=3.10"
+
+
+def test_the_data_come_early():
+    """Whoever opens the first lesson is soon at what it is about."""
+    lines = program.script(1).read_text(encoding="utf-8").splitlines()
+    assert lines.index("class Task:") + 1 < 125

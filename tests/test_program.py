@@ -1,13 +1,11 @@
 """The three programs, run as a user runs them."""
 
-import contextlib
-import io
 import re
 
 import numpy as np
 import program
 import pytest
-from program import messages
+from program import in_process, messages
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # The least and the most sequences right in percent, and the most loss: the contract's ranges of several seeds
@@ -28,13 +26,6 @@ FIGURES = {
 }
 
 
-def in_process(number, *flags):
-    """Run main(argv) in this process and return its standard output."""
-    with contextlib.redirect_stdout(io.StringIO()) as output:
-        program.load(number).main([str(flag) for flag in flags])
-    return output.getvalue()
-
-
 @pytest.mark.parametrize("variant", program.VARIANTS)
 def test_training_prints_what_the_contract_says(variant, trained):
     training = trained(variant)
@@ -43,11 +34,10 @@ def test_training_prints_what_the_contract_says(variant, trained):
     for line, step in zip(losses, range(50, steps + 1, 50), strict=True):
         assert re.fullmatch(rf"Iteration {step} - Loss \d+\.\d+(e-\d+)?", line)
     assert complete == "Training complete!"
-    assert saved == f"Model saved to {training.savepath / f'ckpt-{steps}'}."
+    assert saved == f"Model saved to {training.savepath / 'checkpoint.npz'}."
     assert plot == f"Plot saved to {training.plotpath / 'loss.png'}."
     assert (training.plotpath / "loss.png").read_bytes().startswith(PNG)
-    files = sorted(path.name for path in training.savepath.iterdir())
-    assert files == ["checkpoint", f"ckpt-{steps}.data-00000-of-00001", f"ckpt-{steps}.index"]
+    assert [path.name for path in training.savepath.iterdir()] == ["checkpoint.npz"]
     assert not messages(training)
 
 
@@ -136,7 +126,7 @@ def test_other_sizes_train_test_and_plot(task, flags, tmp_path):
     paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
     steps = ("--steps", 4, "--print_every", 3, "--save_every", 5)
     output = in_process(task, "--train", "--test", "--plot", *steps, *flags, *paths)
-    training, testing = output.split(f"Model saved to {tmp_path / 'models' / 'ckpt-4'}.\n")
+    training, testing = output.split(f"Model saved to {tmp_path / 'models' / 'checkpoint.npz'}.\n")
     assert re.fullmatch(r"Iteration 3 - Loss \S+\nIteration 4 - Loss \S+\nTraining complete!\n", training)
     found = program.parse(testing)
     sizes = dict(zip(flags[::2], flags[1::2], strict=False))
@@ -159,13 +149,6 @@ def test_a_seed_repeats_a_run_and_another_seed_does_not(variant, tmp_path):
     assert first.split("Input")[1] != other.split("Input")[1]
 
 
-def test_a_seed_repeats_a_run_in_another_process(trained, tmp_path):
-    again = program.run(1, "--train", "--steps", 100, "--seed", 7, "--savepath", tmp_path).stdout
-    assert again.splitlines()[:2] == trained("1").stdout.splitlines()[:2]
-    flags = ("--test", "--seed", 1, "--savepath", trained("1").savepath)
-    assert program.run(1, *flags).stdout == in_process(1, *flags)
-
-
 @pytest.mark.parametrize("every", ((1, 1), (7, 3), (100, 100)))
 def test_how_often_it_prints_and_saves_does_not_change_the_training(every, tmp_path):
     print_every, save_every = every
@@ -183,22 +166,6 @@ def test_the_test_does_not_reuse_the_data_of_the_training():
     children = np.random.default_rng(1).spawn(1)[0], np.random.default_rng(1)
     first, second = (module.Task(generator=child).sample(100) for child in children)
     assert (first != second).any(axis=1).all()
-
-
-@pytest.mark.parametrize("number", program.FOLDERS)
-def test_help_and_wrong_flags_answer_without_tensorflow(number, tmp_path):
-    (tmp_path / "tensorflow.py").write_text("raise SystemExit('TensorFlow was imported')")
-    (tmp_path / "numpy.py").write_text("raise SystemExit('NumPy was imported')")
-    environment = {"PYTHONPATH": str(tmp_path)}
-    described = program.run(number, "--help", env=environment)
-    assert described.returncode == 0 and not described.stderr
-    assert described.stdout.startswith("usage: main.py")
-    no_mode = program.run(number, env=environment)
-    assert no_mode.returncode == 2 and no_mode.stdout == described.stdout and not no_mode.stderr
-    wrong = program.run(number, "--train", "--steps", "none", env=environment)
-    assert wrong.returncode == 2 and "argument --steps" in wrong.stderr and not wrong.stdout
-    imported = program.run(number, "--test", env=environment)
-    assert "was imported" in imported.stderr
 
 
 def test_plot_alone_means_test_and_plot(trained, tmp_path):
@@ -221,14 +188,56 @@ def test_windows_open_where_there_is_a_display(framework, trained, tmp_path, mon
     assert not module.pyplot.get_fignums()
 
 
-def test_paths_are_shown_from_where_the_user_stands(tmp_path):
-    completed = program.run(1, "--train", "--steps", 1, "--savepath", "here/models", cwd=tmp_path)
-    assert completed.stdout.endswith("Model saved to here/models/ckpt-1.\n")
-    assert (tmp_path / "here" / "models" / "checkpoint").exists()
-    module = program.load(1)
-    arguments = module.parse_arguments(["--test"])
-    assert arguments.savepath == program.script(1).parent / "models"
-    assert arguments.plotpath == program.script(1).parent / "plots"
+# --- Plots ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "earlier", "later", "gone"),
+    (
+        (2, ("--self_att",), (), {"self_attention.png"}),
+        (3, ("--pos_enc",), ("--enc_layers", 0), {"positional_encoding.png", "encoder_self_attention_1.png"}),
+        (1, (), (), set()),
+    ),
+)
+def test_images_of_an_earlier_model_do_not_stay_behind(task, earlier, later, gone, tmp_path):
+    """And nothing else in the folder goes."""
+    own = {"notes.txt", "my_attention.png", "encoder_self_attention_1.png.txt", "self_attention"}
+    for name in own:
+        (tmp_path / name).write_text("mine")
+    flags = (
+        "--train",
+        "--test",
+        "--plot",
+        "--steps",
+        1,
+        "--savepath",
+        tmp_path / "models",
+        "--plotpath",
+        tmp_path,
+    )
+    found = []
+    for others in (earlier, later):
+        in_process(task, *flags, *others)
+        found.append({path.name for path in tmp_path.iterdir()} - {"models"})
+    assert gone <= found[0] and found[1] == found[0] - gone
+    assert own <= found[1] and all((tmp_path / name).read_text() == "mine" for name in own)
+
+
+def test_many_figures_and_a_loss_of_zero_are_drawn_without_a_warning(tmp_path, capfd):
+    """Here every warning is an error; matplotlib has one for more than 20 figures, and one for a log of 0."""
+    module = program.load(3)
+    names = [f"encoder_self_attention_{layer}" for layer in range(1, 26)]
+    drawings = {name: lambda: module.draw_heatmap("A title", np.eye(2), "AB", "AB") for name in names}
+    module.plot(drawings | {"loss": lambda: module.draw_losses([(1, 0.0), (2, 0.0)])}, tmp_path)
+    assert sorted(path.stem for path in tmp_path.iterdir()) == sorted([*names, "loss"])
+    assert not capfd.readouterr().err and not module.pyplot.get_fignums()
+
+
+def test_a_training_that_reaches_a_loss_of_zero_is_drawn(tmp_path, capfd):
+    flags = ("--vocab_size", 1, "--steps", 300, "--lr", 1, "--savepath", tmp_path, "--plotpath", tmp_path)
+    assert "- Loss 0.0\n" in in_process(3, "--train", "--plot", *flags)
+    assert (tmp_path / "loss.png").read_bytes().startswith(PNG)
+    assert "arning" not in capfd.readouterr().err
 
 
 def test_it_trains_without_xla(tmp_path, monkeypatch):
