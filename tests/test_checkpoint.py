@@ -635,7 +635,6 @@ ARCHIVES = {
     "an array that claims to be larger": lambda path: rewrite(path, change_query(member(QUERY, (1, 3, 65)))),
     "a negative shape": lambda path: rewrite(path, change_query(member(QUERY, (1, -3, 64)))),
     "a header that does not end": lambda path: rewrite(path, change_query(member(QUERY).replace(b"}", b" "))),
-    "a header of Python 2": lambda path: rewrite(path, change_query(member(QUERY, "(1L, 3L, 64L)"))),
     "a header that is no dict": lambda path: rewrite(path, change_query(member(QUERY).replace(b"{", b"["))),
     "an array alone": lambda path: path.write_bytes(member(QUERY)),
     "a text": lambda path: path.write_text("mine"),
