@@ -1522,7 +1522,7 @@ def saturation(hidden, scaled, samples=2000, keys=10):
 
     Query and keys are drawn from the normal distribution. The sizes are the Frobenius norms of the derivative
     of the weights by the logits that the softmax gets, diag(weights) - weights weightsᵀ, and of the
-    derivative of the weights by the query, which is the same times the keys, and divided by √hidden where the logits are.
+    derivative of the weights by the query, which is the same times the keys, divided as the logits.
     """
     generator = np.random.default_rng(0)
     divisor = math.sqrt(hidden) if scaled else 1
@@ -1557,8 +1557,8 @@ def interventions_on_counting(model):
     """Return what changed weights do in a trained model (Task 1): sequences right, and a second share.
 
     "equal": all weights are made equal. "exchanged": output steps 0 and 1 exchange their weights and keep
-    their own query; then right means that they count as before, and the second share is that of the sequences,
-    among those with A ≠ B, where both answers have changed places. "sharper": all logits are doubled.
+    their own query; then right means that they count as before, and the second share is that of sequences, of
+    those with A ≠ B, where both answers have changed places. "sharper": all logits are doubled.
     """
     data = fresh(1)
     value = model.key_layer(data.inputs).numpy()
