@@ -75,14 +75,14 @@ def test_it_runs_without_assertions_and_docstrings(tmp_path):
 def test_a_package_that_fails_to_import_is_one_line(package, error, tmp_path):
     (tmp_path / f"{package}.py").write_text(f"raise {error}('DLL load failed\\nwhile importing')")
     completed = program.run(1, "--train", env={"PYTHONPATH": str(tmp_path)})
-    program.refused(completed, 1, "DLL load failed", "pip install -r requirements.txt")
+    program.refused(completed, 1, "DLL load failed", "activate .venv", "Python 3.10 to 3.14")
     assert not completed.stdout
 
 
 def test_a_package_that_is_missing_is_one_line(tmp_path):
     words = [sys.executable, "-I", "-S", str(program.script(1)), "--train"]
     completed = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    program.refused(completed, 1, "No module named", "pip install -r requirements.txt")
+    program.refused(completed, 1, "No module named", "activate .venv", "Python 3.10 to 3.14")
 
 
 @pytest.mark.parametrize("version", ("3.8", "3.9"))
@@ -93,7 +93,7 @@ def test_an_older_python_is_one_line(version):
         pytest.skip(f"there is no Python {version} here")
     words = [python, str(program.script(1)), "--train"]
     completed = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    program.refused(completed, 1, "too old", f"Python {version}.", "3.10")
+    program.refused(completed, 1, "Python 3.10 to 3.14", f"this is {version}.")
 
 
 # --- Words and paths --------------------------------------------------------------------------------------

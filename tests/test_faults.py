@@ -94,8 +94,8 @@ def test_a_limit_on_the_size_of_files(savepath, refuses):
 
 def test_an_image_that_cannot_be_written_leaves_the_old_one(tmp_path, refuses):
     (tmp_path / "loss.png").write_text("old")
-    (tmp_path / f"loss.png.{os.getpid()}.part").mkdir()
-    flags = ("--train", "--steps", 1, "--plot", "--savepath", tmp_path, "--plotpath", tmp_path)
+    (tmp_path / f"main.py.{os.getpid()}.part").mkdir()
+    flags = ("--train", "--steps", 1, "--plot", "--savepath", tmp_path / "models", "--plotpath", tmp_path)
     refuses(1, *flags, status=1, words=(tmp_path / "loss.png", "directory"))
     assert (tmp_path / "loss.png").read_text() == "old"
 

@@ -227,8 +227,8 @@ def test_many_figures_and_a_loss_of_zero_are_drawn_without_a_warning(tmp_path, c
     """Here every warning is an error; matplotlib has one for more than 20 figures, and one for a log of 0."""
     module = program.load(3)
     names = [f"encoder_self_attention_{layer}" for layer in range(1, 26)]
-    drawings = {name: lambda: module.draw_heatmap("A title", np.eye(2), "AB", "AB") for name in names}
-    module.plot(drawings | {"loss": lambda: module.draw_losses([(1, 0.0), (2, 0.0)])}, tmp_path)
+    drawings = {name: (module.draw_heatmap, "A title", np.eye(2), "AB", "AB") for name in names}
+    module.plot(drawings | {"loss": (module.draw_losses, [(1, 0.0), (2, 0.0)])}, tmp_path)
     assert sorted(path.stem for path in tmp_path.iterdir()) == sorted([*names, "loss"])
     assert not capfd.readouterr().err and not module.pyplot.get_fignums()
 
