@@ -1562,14 +1562,14 @@ VARIANTS_1 = {
     "sigmoid with layer norm": ("1 sigmoid with layer norm", ""),
     "main.py, `--steps 10000`": (None, "--steps 10000"),
     "no layer norm, `--steps 10000`": ("1 no layer norm", "--steps 10000"),
-    "main.py, `--hidden 1024`": (None, "--hidden 1024"),
-    "no √depth, `--hidden 1024`": ("1 no square root", "--hidden 1024"),
+    "main.py, `--hidden 1024 --steps 500`": (None, "--hidden 1024 --steps 500"),
+    "no √depth, `--hidden 1024 --steps 500`": ("1 no square root", "--hidden 1024 --steps 500"),
 }
 SIZES_1 = {  # Flags to the length of a sequence.
     **{f"--steps {steps}": 10 for steps in (500, 1000, 2000, 10000)},
     **{f"--hidden {hidden}": 10 for hidden in (2, 4, 8)},
-    **{f"--max_len {length}": length for length in (20, 50, 100)},
-    "--max_len 100 --steps 10000": 100,
+    **{f"--max_len {length}": length for length in (20, 100)},
+    "--max_len 100 --steps 5000": 100,
 }
 LENGTHS = range(1, 21)
 
