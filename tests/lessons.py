@@ -818,6 +818,68 @@ def readouts(model, after=False):
     }
 
 
+def readouts_of(model):
+    """Return R² of linear fits to step 3's decoding before self-attention: A, B, A + B, A − B, |A − B|, C."""
+    data = fresh(2)
+    first, second, third, difference = data.answers.T
+    targets = (first, second, first + second, first - second, difference, third)
+    decoding = first_decoding(model, data.inputs)[:, 3]
+    return [linear_fit(decoding, target) for target in targets]
+
+
+def without_quantity(decoding, quantity):
+    """Return decodings from which no linear fit reads a quantity any more, changed as little as that takes.
+
+    Args:
+        decoding: float32 (batch, hidden).
+        quantity: float (batch,).
+    """
+    centred = decoding - decoding.mean(axis=0)
+    covariance = centred.T @ (quantity - quantity.mean()) / len(centred)
+    reader = np.linalg.pinv(centred.T @ centred / len(centred), rcond=1e-5) @ covariance
+    return (decoding - np.outer(centred @ reader, covariance / (covariance @ reader))).astype(np.float32)
+
+
+def erased(model):
+    """Erase a quantity from step 3's own decoding, where A ≠ B (Task 2).
+
+    Returns:
+        A dict from the quantity to three shares: the larger count gets more weight than the smaller; the
+        difference is right with the weights computed anew; and with the weights kept.
+    """
+    data = fresh(2)
+    differ = data.answers[:, 3] > 0
+    answers, decoding = data.answers[differ], first_decoding(model, data.inputs[differ])
+    rows, larger, kept = np.arange(len(answers)), larger_count(answers), self_weights(model, decoding)
+    first, second, third, _ = answers.T.astype(float)
+    found = {}
+    for name, quantity in (("A − B", first - second), ("A + B", first + second), ("C", third)):
+        changed = decoding.copy()
+        changed[:, 3] = without_quantity(decoding[:, 3], quantity)
+        weights = self_weights(model, changed)
+        right = [(step_3(model, changed, one) == answers[:, 3]).mean() for one in (weights, kept)]
+        found[name] = ((weights[rows, larger] > weights[rows, 1 - larger]).mean(), *right)
+    return found
+
+
+def cut_off(model):
+    """Cut a trained model's step 3 off from what it looks at (Task 2): the differences and the counts right.
+
+    As it is; with even weights of step 3 on the letters; with self_att also with every step on itself alone.
+    """
+    data = fresh(2)
+    value, weights = model.key_layer(data.inputs).numpy(), model(data.inputs)[1].numpy()
+    even = np.broadcast_to(weights, (len(value), *weights.shape[1:])).copy()
+    even[:, 3] = 0.1
+    decodings = [model.attention.layer_norm(one @ value + model.query.numpy()) for one in (weights, even)]
+    if model.self_attention is not None:
+        norm = model.self_attention.layer_norm
+        alone = norm(2 * decodings[0])  # A mixture of itself alone, and the residual.
+        decodings = [model.self_attention(query=one, key=one, value=one)[0] for one in decodings] + [alone]
+    told = [model.logits_layer(one).numpy().argmax(axis=-1) == data.answers for one in decodings]
+    return [share for right in told for share in (right[:, 3].mean(), right[:, :3].mean())]
+
+
 SELF = "--self_att"
 VARIANTS_2 = {  # A label to the edit and the flags.
     "without `--self_att`": (None, ""),
@@ -883,6 +945,7 @@ def lesson_2():
 
     group = groups["`--self_att`"]
     lesson_2_attention(group, groups["without `--self_att`"])
+    lesson_2_uses(group, groups["without `--self_att`"])
     lesson_2_interventions(group)
     rows = []
     for label in ("without `--self_att`", "`--self_att`", "each step sees only itself"):
@@ -959,6 +1022,36 @@ def lesson_2_attention(group, plain):
         draw_range(plane, points, lines, labels[step], colour, marker="o")
     plane.legend(title="Mean of ten seeds; band: least to most", title_fontsize="small", fontsize="small")
     save(figure, 2, "step_3")
+
+
+def lesson_2_uses(group, plain):
+    """Print what trained models use: what step 3 looks at, and what can be read from it and erased."""
+    rows = []
+    for label, models_of in (("without `--self_att`", plain), ("`--self_att`", group)):
+        cells = columns(
+            [cut_off(model) for model in models_of], *["%"] * (6 if label == "`--self_att`" else 4)
+        )
+        rows.append([label, *cells])
+    head = ["", "difference", "counts", "even weights on letters: difference", "counts"]
+    table("Cut off after training", [*head, "every step on itself: difference", "counts"], rows)
+    program_of = load(edited(2))
+    untrained = []
+    for seed in SEEDS:
+        program_of.tf.keras.utils.set_random_seed(seed)
+        untrained.append(program_of.AttentionModel(self_att=True))
+    rows = [
+        [label, *columns([readouts_of(model) for model in models_of], *["{:.2f}"] * 6)]
+        for label, models_of in (("trained", group), ("untrained", untrained))
+    ]
+    table("R² from step 3, before", ["", "A", "B", "A + B", "A − B", "\\|A − B\\|", "C"], rows)
+    found = [erased(model) for model in group]
+    rows = [[name, *columns([one[name] for one in found], "%", "%", "%")] for name in found[0]]
+    head = ["erased from step 3", "the larger wins", "right, weights anew", "right, weights kept"]
+    table("What step 3 uses of its own decoding, A ≠ B", head, rows)
+    same = [
+        np.abs(np.diff(np.array(model.query)[0], axis=0)).max() for model in models(2, "2 no residual", SELF)
+    ]
+    print(f"\nNo residual: the largest difference between queries, over the ten models: {max(same)}")
 
 
 def lesson_2_interventions(group):
@@ -1549,6 +1642,41 @@ def interventions_on_counting(model):
     return found
 
 
+def moved_weight(model):
+    """Give step 0 the total weight on 'A' that it has for another count (Task 1).
+
+    The weights on 'A' and those on the rest keep their proportions; the counts are 1 to 6.
+
+    Returns:
+        The share of answers that become the other count, that come within one of it, and that stay; and, as a
+        control, the share that is right when the total weight is set to the mean for the count that is there.
+    """
+    data = fresh(1)
+    value, weights = model.key_layer(data.inputs).numpy(), model(data.inputs)[1].numpy()
+    own, count = data.letters == 1, data.answers[:, 0]
+    total = (weights[:, 0] * own).sum(axis=-1)
+    usual = np.array([total[count == number].mean() for number in range(7)])
+    other = np.random.default_rng(0).integers(1, 7, len(count))
+
+    def answer(wanted):
+        """Return what step 0 answers when 'A' gets the total weight that is usual for the wanted count."""
+        goal = usual[wanted][:, None]
+        on_own, on_rest = (
+            weights[:, 0] / np.maximum(total, 1e-9)[:, None],
+            weights[:, 0] / (1 - total)[:, None],
+        )
+        mixture = np.einsum("bk,bkd->bd", np.where(own, on_own * goal, on_rest * (1 - goal)), value)
+        decoding = model.attention.layer_norm((mixture + model.query.numpy()[:, 0])[:, None])
+        return model.logits_layer(decoding).numpy()[:, 0].argmax(axis=-1)
+
+    cases = (count >= 1) & (count <= 6)
+    right = (answer(np.clip(count, 1, 6)) == count)[cases].mean()
+    cases &= other != count
+    told = answer(other)[cases]
+    near = (abs(told - other[cases]) <= 1).mean()
+    return (told == other[cases]).mean(), near, (told == count[cases]).mean(), right
+
+
 VARIANTS_1 = {
     "main.py": (None, ""),
     "all weights equal": ("1 equal weights", ""),
@@ -1612,6 +1740,21 @@ def lesson_1():
     table(
         "Changed weights in a trained model", ["weights", "right", "A ≠ B: the two answers exchanged"], rows
     )
+    cells = columns([moved_weight(model) for model in models(1)], *["%"] * 4)
+    head = [
+        "the other count comes out",
+        "within one of it",
+        "the answer stays",
+        "control: its own count's weight",
+    ]
+    table("The total weight on 'A' set to that of another count", head, [cells])
+    for label in ("no √depth", "additive score"):
+        group = models(1, *VARIANTS_1[label])
+        scores = [(score(outputs(model, data.inputs), data.answers)[0], *ratios(model)) for model in group]
+        print(f"\n{label}, each training: right, × blank, × letter")
+        print(
+            ", ".join(f"{100 * one:.1f}% {blank:.2f} {letter:.1f}" for one, blank, letter in sorted(scores))
+        )
     lesson_1_counting(models(1))
     lesson_1_lengths()
     rows = []
