@@ -945,6 +945,9 @@ def lesson_2():
 
     group = groups["`--self_att`"]
     lesson_2_attention(group, groups["without `--self_att`"])
+    blind = [groups[f"step 3 is blind, {name}"] for name in ("`--self_att`", "all weights equal")]
+    better = [two_parts(one)[3] > two_parts(other)[3] for one, other in zip(*blind, strict=True)]
+    print(f"\nStep 3 is blind: learnt weights beat equal ones in {sum(better)} of {len(better)} pairs.")
     lesson_2_uses(group, groups["without `--self_att`"])
     lesson_2_interventions(group)
     rows = []
