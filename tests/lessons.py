@@ -1,6 +1,6 @@
 """Measure everything that the READMEs claim: train the models, print the tables, draw the figures.
 
-    python tests/lessons.py                 everything, in at most half an hour on two cores
+    python tests/lessons.py                 everything, in about three quarters of an hour on two cores
     python tests/lessons.py --lesson 2      only what the README of Task 2 shows
     python tests/lessons.py --cache FOLDER  keep the trained models there, and take what is there
 
