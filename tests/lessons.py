@@ -180,12 +180,11 @@ EDITS = {
         2,
         """\
 @@ AttentionModel.__init__
-         self.key_layer = tf.keras.layers.Dense(hidden, name="key_layer")
-+        self.scale = self.add_weight(name="scale", shape=(hidden,), initializer="ones")
+-        self.self_attention = Attention(name="self_attention") if self_att else None
++        self.self_attention = self.add_weight(name="scale", shape=(hidden,), initializer="ones")
 @@ AttentionModel.call
 -        decoding, self_attention_weights = self.self_attention(query=decoding, key=decoding, value=decoding)
-+        decoding *= self.scale
-+        self_attention_weights = tf.eye(decoding.shape[1])[None]
++        decoding, self_attention_weights = decoding * self.self_attention, tf.eye(decoding.shape[1])[None]
 """,
     ),
     "2 dense": (
@@ -279,10 +278,14 @@ EDITS = {
     ),
 }
 FIXED = """\
+@@ AttentionModel.__init__
+-        self.attention = Attention()
++        self.layer_norm = tf.keras.layers.LayerNormalization(name="layer_norm")
+@@ AttentionModel.call
 -        decoding, weights = self.attention(query=self.query, key=key, value=value)
 +        own = tf.transpose(inputs[..., 1:], (0, 2, 1))  # 1 where a letter is the one that a step counts.
 +        weights = tf.nn.softmax(tf.math.log({}.0) * own, axis=-1)
-+        decoding = self.attention.layer_norm(tf.matmul(weights, value) + self.query)
++        decoding = self.layer_norm(tf.matmul(weights, value) + self.query)
 """
 FIXED_RATIOS = (2, 4, 16, 100)  # How many times as much weight the own letter gets as any other, for ever.
 EDITS |= {f"1 fixed weights, {ratio}": (1, FIXED.format(ratio)) for ratio in FIXED_RATIOS}
@@ -513,9 +516,9 @@ def draw_losses(task, name, title, groups, bound=None):
     figure, plane = new_axes(title, "Training step", "Loss (nats per output step)")
     for (label, (edit, flags)), colour in zip(groups.items(), COLOURS, strict=False):
         curves = np.array([trained(task, edit, flags, seed)[1] for seed in SEEDS])
-        draw_range(plane, curves[0, :, 0], curves[..., 1], label, colour)
+        draw_range(plane, curves[0, :, 0], curves[..., 1], label.replace("`", ""), colour)
     if bound is not None:
-        plane.axhline(bound, color="black", linestyle="--", label=f"no model without order: {bound:.4f}")
+        plane.axhline(bound, color="black", linestyle="--", label=f"the bound without order: {bound:.4f}")
     plane.set_yscale("log")
     plane.legend(title="Mean of ten seeds; band: least to most", title_fontsize="small")
     save(figure, task, name)
@@ -1052,7 +1055,7 @@ def lesson_2_uses(group, plain):
     head = ["erased from step 3", "the larger wins", "right, weights anew", "right, weights kept"]
     table("What step 3 uses of its own decoding, A ≠ B", head, rows)
     same = [
-        np.abs(np.diff(np.array(model.query)[0], axis=0)).max() for model in models(2, "2 no residual", SELF)
+        np.abs(np.diff(model.query.numpy()[0], axis=0)).max() for model in models(2, "2 no residual", SELF)
     ]
     print(f"\nNo residual: the largest difference between queries, over the ten models: {max(same)}")
 
@@ -1166,12 +1169,12 @@ def encoder_from_signal(model):
 
 def norms(model):
     """Return the norms of the positional vectors, float (11,)."""
-    return np.linalg.norm(np.array(model.positional_encoding)[0], axis=-1)
+    return np.linalg.norm(model.positional_encoding.numpy()[0], axis=-1)
 
 
 def cosines(model):
     """Return the cosines between the positional vectors, float (11, 11)."""
-    vectors = np.array(model.positional_encoding)[0]
+    vectors = model.positional_encoding.numpy()[0]
     vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors @ vectors.T
 
