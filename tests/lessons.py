@@ -1201,6 +1201,37 @@ def decode(model, encoding, weights=None):
     return model.logits_layer(model.attention.layer_norm(mixture)).numpy()[:, 0].argmax(axis=-1)
 
 
+def used_by_the_encoder(model):
+    """Change what makes the signal in a trained model (Task 3, with --pos_enc).
+
+    Returns:
+        Of the answers that were right, the shares that stay right with equal weights in the encoder: in all
+        rows, in the signal's row, and in all other rows. Then, with the positional vectors 0 and 5 exchanged,
+        of the inputs where it matters: the shares of answers to letter 5 and to the first letter.
+    """
+    data = fresh(3)
+    (layer,) = model.encoder
+    embedding = (model.embedding(data.inputs) + model.positional_encoding).numpy()
+    weights = layer.attention(query=embedding, key=embedding, value=embedding)[1].numpy()
+
+    def answer(changed):
+        """Return the answers when the encoder has these weights, float32 (batch, 11, 11)."""
+        encoding = layer.attention.layer_norm(changed @ embedding + embedding)
+        return decode(model, layer.layer_norm(layer.contract(layer.expand(encoding)) + encoding))
+
+    right = answer(weights) == data.answers[:, 0]
+    first, rest, even = weights.copy(), weights.copy(), np.full_like(weights, 1 / 11)
+    first[:, 0], rest[:, 1:] = even[:, 0], even[:, 1:]
+    found = [(answer(changed) == data.answers[:, 0])[right].mean() for changed in (even, first, rest)]
+    order = [5, 1, 2, 3, 4, 0, 6, 7, 8, 9, 10]
+    embedding = (model.embedding(data.inputs) + model.positional_encoding.numpy()[:, order]).numpy()
+    moved_weights = layer.attention(query=embedding, key=embedding, value=embedding)[1].numpy()
+    told = answer(moved_weights)
+    fifth = (data.letters == data.letters[:, 5:6]).sum(axis=1) - 1
+    differ = fifth != data.answers[:, 0]
+    return *found, (told == fifth)[differ].mean(), (told == data.answers[:, 0])[differ].mean()
+
+
 def count_in_encoding(model):
     """Return R² of a linear fit of the count of step 5's letter to the encoding of step 5 (Task 3).
 
@@ -1388,6 +1419,10 @@ def lesson_3():
     )
     print(thirds(lengths[:, 0] / lengths[:, 1:].mean(axis=1)))
     lesson_3_order(many)
+    cells = columns([used_by_the_encoder(model) for model in many[POSITIONS][: len(SEEDS)]], *["%"] * 5)
+    head = ["equal encoder weights, all rows", "the signal's row", "the other rows"]
+    head += ["vectors 0 and 5 exchanged: letter 5 is counted", "the first is counted"]
+    table("What a trained encoder uses", head, [cells])
     lesson_3_interventions(many[POSITIONS][: len(SEEDS)])
     groups = {"`--pos_enc`": (None, POSITIONS), "without": (None, "")}
     draw_losses(3, "losses", "Positions make the difference", groups, least)
