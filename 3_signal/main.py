@@ -30,13 +30,8 @@ import zipfile
 
 TASK = "Signal"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-SETTINGS = {  # Of a model: least, most.
-    "max_len": (1, 10**4),
-    "vocab_size": (1, 26),
-    "hidden": (1, 10**4),
-    "pos_enc": (False, True),
-    "enc_layers": (0, 100),
-}
+SETTINGS = {"max_len": (1, 10**4), "vocab_size": (1, 26), "hidden": (1, 10**4)}  # Of a model: least, most.
+SETTINGS.update(pos_enc=(False, True), enc_layers=(0, 100))
 
 
 def between(least, most):
@@ -101,9 +96,7 @@ def check_sample(arguments, max_len, vocab_size):
     if arguments.input == "" or not set(arguments.input or "") <= set(letters + letters.lower()):
         parser.error(f"argument --input: {arguments.input!r} is not a sequence of {letters!r}")
     if len(arguments.input or "") > max_len + 1:
-        parser.error(
-            f"argument --input: {arguments.input!r} is longer than signal and max_len, {max_len + 1}"
-        )
+        parser.error(f"argument --input: {arguments.input!r} has more than {max_len + 1} letters")
     if arguments.signal is not None and arguments.signal not in [*letters, *letters.lower()]:
         parser.error(f"argument --signal: {arguments.signal!r} is not one letter of {letters!r}")
     if arguments.input and arguments.signal and arguments.input[0].upper() != arguments.signal.upper():
