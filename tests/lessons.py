@@ -1,6 +1,6 @@
 """Measure everything that the READMEs claim: train the models, print the tables, draw the figures.
 
-    python tests/lessons.py                 everything, in about three quarters of an hour on two cores
+    python tests/lessons.py                 everything, in less than half an hour on two cores
     python tests/lessons.py --lesson 2      only what the README of Task 2 shows
     python tests/lessons.py --cache FOLDER  keep the trained models there, and take what is there
 
@@ -20,6 +20,7 @@ import io
 import itertools
 import math
 import multiprocessing
+import os
 import pathlib
 import re
 import sys
@@ -348,17 +349,44 @@ def load(path):
 
 
 def train(path, words):
-    """Train the program at this path, as its command line does; keep what it prints. Runs in a worker."""
+    """Train the program at this path, as its command line does; keep what it prints."""
     folder = pathlib.Path(words[words.index("--savepath") + 1])
+    compiled = path.parent.parent / "compiled"
+    compiled.mkdir(exist_ok=True)
+    os.environ["TF_NUM_INTRAOP_THREADS"] = "1"  # Two trainings share two cores.
+    os.environ["TF_XLA_FLAGS"] = f"--tf_xla_persistent_cache_directory={compiled}"
     with contextlib.redirect_stdout(io.StringIO()) as output:
         load(path).main(words)
     (folder / "output.txt").write_text(output.getvalue(), encoding="utf-8")  # The last file: all is there.
 
 
+def train_apart(path, words):
+    """Train in a process of its own: its memory is free afterwards, and what one compiles serves the others.
+
+    TensorFlow finds a compiled training again by the names that its functions have in a new process.
+    """
+    process = processes().Process(target=train, args=(path, words))
+    process.start()
+    process.join()
+    if process.exitcode != 0:
+        raise RuntimeError(f"a training ended with status {process.exitcode}: {path} {' '.join(words)}")
+
+
+@functools.cache
+def processes():
+    """Return what starts processes: from one that has imported TensorFlow, where the system can do that."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"}  # As main.py, before it imports.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, "tensorflow", "keras"])
+    return context
+
+
 @functools.cache
 def workers():
-    """Return two processes that train: a TensorFlow is imported once for many models."""
-    return concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn"))
+    """Return two threads that wait for trainings."""
+    return concurrent.futures.ThreadPoolExecutor(2)
 
 
 @functools.cache
@@ -368,7 +396,7 @@ def start(task, edit, flags, seed):
     folder = path.parent / f"{flags.replace(' ', '')}--seed{seed}"
     words = ["--train", "--seed", str(seed), "--savepath", str(folder), *flags.split()]
     done = (folder / "output.txt").exists()
-    return folder, None if done else workers().submit(train, path, words)
+    return folder, None if done else workers().submit(train_apart, path, words)
 
 
 @functools.cache
@@ -2070,15 +2098,19 @@ SAMPLES = {1: {"": ""}, 2: {"": "", "_self": SELF}, 3: {"": "", "_pos": POSITION
 
 
 def draw_run(task, flags, name):
-    """Let main.py test and draw the model of seed 1, print its output, and keep the figures as images."""
+    """Let main.py test and draw the model of seed 1, print its output, and keep the figures that are shown."""
     folder, _ = start(task, None, flags, 1)
     trained(task, None, flags, 1)
     words = ["--input", TESTED[task]]
     print(f"\n### Sample output: python3 main.py --test --plot {' '.join(words)} ({flags or 'without'})\n")
     plots = folder / "plots"
     load(edited(task)).main(["--test", "--plot", *words, "--savepath", str(folder), "--plotpath", str(plots)])
+    lesson = program.script(task).parent
+    shown = (lesson / "README.md").read_text(encoding="utf-8")
     for image in plots.iterdir():
-        image.replace(program.script(task).parent / "images" / f"{image.stem}{name}.png")
+        path = f"images/{image.stem}{name}.png"
+        if path in shown:
+            image.replace(lesson / path)
 
 
 def draw_pair(task):
