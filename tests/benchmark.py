@@ -1,9 +1,9 @@
 """Measure how fast the programs are and print the tables as Markdown.
 
     python tests/benchmark.py          about eight minutes on two cores, on Linux or macOS
-    python tests/benchmark.py --original PYTHON FOLDER
-                                       also the original, greentfrapp/attention-primer in FOLDER,
-                                       run by a PYTHON that has TensorFlow 1.15
+    python tests/benchmark.py --other "the original" PYTHON FOLDER
+                                       also another program with these tasks and flags in FOLDER, run by a
+                                       PYTHON that has what it needs; may be given more than once
     python tests/benchmark.py --before FOLDER
                                        also another version of this project
 
@@ -26,6 +26,7 @@ import program
 
 SAVEPATH = tempfile.TemporaryDirectory(prefix="benchmark-")
 MEBIBYTE = 1024  # in the unit of ru_maxrss, KiB
+STEPS = {1: 2000, 2: 1000, 3: 2000}  # The defaults, for programs that have others.
 
 
 def measured(values, form="{:.2f}"):
@@ -50,11 +51,11 @@ def process(words):
     return time.perf_counter() - start, usage.ru_maxrss / MEBIBYTE
 
 
-def whole_processes(original, before, repetitions=4):
+def whole_processes(others, before, repetitions=4):
     """Table 1: the seconds and the memory of whole processes, and their ratio to importing TensorFlow.
 
     Args:
-        original: list of two str, a Python and a folder, or None.
+        others: list of (name, a Python, a folder), all str: other programs with these tasks and flags.
         before: str, the folder of another version of this project, or None.
         repetitions: int, how often each process runs.
     """
@@ -68,10 +69,11 @@ def whole_processes(original, before, repetitions=4):
             words = [sys.executable, str(script), "--savepath", f"{savepath[1]}-before"]
             commands[f"Task {variant}, `--train`, before"] = [*words, "--train", *flags]
             commands[f"Task {variant}, `--test`, before"] = [*words, "--test"]
-        if original and (pathlib.Path(original[1]) / program.FOLDERS[task] / "main.py").exists():
-            script = pathlib.Path(original[1]) / program.FOLDERS[task] / "main.py"
-            words = [original[0], str(script), "--train", *flags, f"--savepath={savepath[1]}-original"]
-            commands[f"Task {variant}, `--train`, the original"] = words
+        for name, python, folder in others:
+            script = pathlib.Path(folder) / program.FOLDERS[task] / "main.py"
+            if script.exists():
+                words = [python, str(script), "--train", *flags, f"--steps={STEPS[task]}"]
+                commands[f"Task {variant}, `--train`, {name}"] = [*words, f"--savepath={savepath[1]}-other"]
     commands["Task 1, `--help`"] = program.command(1, "--help")
     commands["Task 1, `--steps 0`, refused"] = program.command(1, "--train", "--steps", 0)
     runs = {name: [] for name in commands}
@@ -289,11 +291,12 @@ def one_step(repetitions=7):
 def main():
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--original", nargs=2, metavar=("PYTHON", "FOLDER"), help="also measure the original")
+    other = {"nargs": 3, "action": "append", "default": [], "metavar": ("NAME", "PYTHON", "FOLDER")}
+    parser.add_argument("--other", help="also measure another program", **other)
     parser.add_argument("--before", metavar="FOLDER", help="also measure another version of this project")
     arguments = parser.parse_args()
     start = time.perf_counter()
-    whole_processes(arguments.original, arguments.before)
+    whole_processes(arguments.other, arguments.before)
     growth()  # Before this process grows: Linux counts a parent's peak memory in its children's.
     one_step()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEBIBYTE

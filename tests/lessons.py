@@ -377,7 +377,7 @@ def processes():
     """Return what starts processes: from one that has imported TensorFlow, where the system can do that."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
-    os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"}  # As main.py, before it imports.
+    os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"}  # As main.py has them.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "tensorflow", "keras"])
     return context
@@ -2098,7 +2098,7 @@ SAMPLES = {1: {"": ""}, 2: {"": "", "_self": SELF}, 3: {"": "", "_pos": POSITION
 
 
 def draw_run(task, flags, name):
-    """Let main.py test and draw the model of seed 1, print its output, and keep the figures that are shown."""
+    """Let main.py test and draw the model of seed 1, print its output, and keep the figures shown."""
     folder, _ = start(task, None, flags, 1)
     trained(task, None, flags, 1)
     words = ["--input", TESTED[task]]
