@@ -1946,9 +1946,9 @@ DIAGRAMS = {
             "letters": (0, 5, DATA, "the letters, one-hot"),
             "key_layer": (0, 4, LEARNT, "key_layer, dense:\na key for each letter"),
             "query": (-3.1, 3, LEARNT, "query, learnt: one for\neach count, and |A − B|"),
-            "attention": (0, 3, RULE, "attention, as in Task 1"),
+            "attention": (0, 3, LEARNT, "attention, as in Task 1"),
             "heat": (3.1, 3, DATA, "encoder-decoder\nheatmap"),
-            "self": (0, 2, RULE, "with --self_att:\nself_attention"),
+            "self": (0, 2, LEARNT, "with --self_att:\nself_attention"),
             "self heat": (3.1, 2, DATA, "self-attention\nheatmap"),
             "logits": (0, 1, LEARNT, "logits_layer, dense"),
             "answer": (0, 0, DATA, "for each output step the\nnumber with the largest logit"),
@@ -1970,10 +1970,10 @@ DIAGRAMS = {
             "embedding": (0, 5, LEARNT, "embedding, dense"),
             "positions": (-3.1, 4, LEARNT, "with --pos_enc:\npositional_encoding, learnt"),
             "add": (0, 4, RULE, "add"),
-            "encoder": (0, 3, RULE, "encoder layer: self-attention,\nthen two dense layers"),
+            "encoder": (0, 3, LEARNT, "encoder layer: self-attention,\nthen two dense layers"),
             "encoder heat": (3.1, 3, DATA, "heatmap of\nthe encoder"),
             "query": (-3.1, 2, LEARNT, "query, learnt:\none"),
-            "attention": (0, 2, RULE, "attention, as in Task 1"),
+            "attention": (0, 2, LEARNT, "attention, as in Task 1"),
             "heat": (3.1, 2, DATA, "encoder-decoder\nheatmap"),
             "logits": (0, 1, LEARNT, "logits_layer, dense"),
             "answer": (0, 0, DATA, "the count with\nthe largest logit"),
@@ -2026,7 +2026,7 @@ def draw_diagram(task):
         plane.text(
             *place, text, fontsize=9, va="center", ha="center" if level else "left", style="italic", zorder=4
         )
-    plane.text(-4.4, 0, "blue: learnt\norange: a rule\ngrey: data", fontsize=9, va="center")
+    plane.text(-4.4, 0, "blue: has learnt weights\norange: a fixed rule\ngrey: data", fontsize=9, va="center")
     save(figure, task, "diagram")
 
 
@@ -2122,7 +2122,9 @@ def draw_pair(task):
     }
     highest = max(weights.max() for weights in found.values())
     for name, weights in found.items():
-        figure = module.draw_heatmap("Encoder-decoder attention", weights, module.Task().outputs, list(text))
+        flag = next(filter(None, SAMPLES[task].values()))
+        title = f"Encoder-decoder attention {'with' if name else 'without'} {flag}"
+        figure = module.draw_heatmap(title, weights, module.Task().outputs, list(text))
         figure.axes[0].images[0].set_clim(0, highest)
         for label, weight in zip(figure.axes[0].texts, weights.ravel(), strict=True):
             label.set_color("black" if weight > highest / 2 else "white")
