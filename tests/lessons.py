@@ -1182,6 +1182,13 @@ def weight_on_signal(model):
     return *by_letter, weights[:, 1:].mean()
 
 
+def right_by_signal(model):
+    """Return the fraction of sequences right where A, B and C is the signal (Task 3)."""
+    data = fresh(3)
+    right = outputs(model, data.inputs).argmax(axis=-1) == data.answers
+    return [right[data.letters[:, 0] == letter].mean() for letter in range(3)]
+
+
 def encoder_from_signal(model):
     """Return the mean weight that the signal's row of the first encoder layer gives (Task 3).
 
@@ -1441,6 +1448,10 @@ def lesson_3():
     ]
     head += ["on each letter like it", "on each other letter", "R² of the own letter's count"]
     table("Many seeds: least, median, most", head, rows)
+    pairs = [zip(weight_on_signal(one), right_by_signal(one), strict=False) for one in many[POSITIONS]]
+    dimmest = sorted(itertools.chain(*pairs))[:5]
+    print("\nThe five letters of all models with the least weight as a signal: weight, sequences right")
+    print(", ".join(f"{weight:.2f} {100 * right:.1f}%" for weight, right in dimmest))
     lengths = np.array([norms(model) for model in many[POSITIONS]])
     print(
         f"\nNorms: step 0 {thirds(lengths[:, 0])}; other steps {thirds(lengths[:, 1:].ravel())}; their ratio"
