@@ -8,14 +8,14 @@ import pytest
 from program import in_process, messages
 
 PNG = b"\x89PNG\r\n\x1a\n"
-# The least and the most sequences right in percent, and the most loss: the contract's ranges of several seeds
-# of this many steps, widened by their width.
+# The least and the most sequences right in percent, and the most loss: the ranges of many trainings (forty of
+# the last, the least of which has 97.4%), widened by about their width.
 QUALITY = {
     "1": (91, 99.9, 0.2),
     "2": (69, 95, 0.44),
     "2 --self_att": (88, 99.9, 0.29),
     "3": (42, 59.5, 1.31),
-    "3 --pos_enc": (99.2, 100, 0.06),
+    "3 --pos_enc": (95, 100, 0.16),
 }
 FIGURES = {
     "1": ["encoder_decoder_attention"],
