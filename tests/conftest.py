@@ -1,8 +1,11 @@
 """What the tests share: one trained model of each variant, and how a refusal is checked."""
 
 import functools
+import os
+import pickle
 import shutil
 import subprocess
+import time
 
 import program
 import pytest
@@ -10,14 +13,28 @@ import pytest
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
-    """Return a function from a variant's name to its training: .savepath, .plotpath and .output."""
+    """Return a function from a variant's name to its training: .savepath, .plotpath and .output.
+
+    Tests run in several processes; the first that asks for a variant trains it for all.
+    """
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
     @functools.cache
     def train(variant):
-        folder = tmp_path_factory.mktemp("trained")
+        folder = base / f"trained {variant}"
         task, flags = program.VARIANTS[variant]
         paths = ("--savepath", folder / "models", "--plotpath", folder / "plots")
-        completed = program.run(task, "--train", "--plot", "--seed", 7, *flags, *paths)
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            while not (folder / "output").exists():
+                time.sleep(0.1)
+            completed = pickle.loads((folder / "output").read_bytes())
+        else:
+            completed = program.run(task, "--train", "--plot", "--seed", 7, *flags, *paths)
+            (folder / "unfinished").write_bytes(pickle.dumps(completed))
+            (folder / "unfinished").rename(folder / "output")
         assert completed.returncode == 0, completed.stderr
         completed.savepath, completed.plotpath = folder / "models", folder / "plots"
         return completed

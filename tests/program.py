@@ -1,5 +1,6 @@
 """How the tests, the benchmark and the lessons reach the three programs: as scripts, and as modules."""
 
+import atexit
 import contextlib
 import functools
 import importlib.util
@@ -11,6 +12,7 @@ import re
 import string
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 
@@ -35,9 +37,17 @@ def command(task, *flags):
     return [sys.executable, str(script(task)), *map(str, flags)]
 
 
+@functools.cache
+def compiled():
+    """Return a setting by which TensorFlow keeps compiled trainings, as tests train the same ones often."""
+    folder = tempfile.TemporaryDirectory(prefix="compiled-")
+    atexit.register(folder.cleanup)
+    return {"TF_XLA_FLAGS": f"--tf_xla_persistent_cache_directory={folder.name}"}
+
+
 def run(task, *flags, cwd=None, **options):
     """Run a task's main.py as a user does and return its subprocess.CompletedProcess."""
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"} | options.pop("env", {})
+    environment = {**os.environ, **compiled(), "PYTHONIOENCODING": "utf-8"} | options.pop("env", {})
     options = {"capture_output": True, "text": True, "timeout": 600} | options
     return subprocess.run(command(task, *flags), cwd=cwd or script(task).parent, env=environment, **options)
 
@@ -60,7 +70,13 @@ def in_process(task, *flags):
 
 def start(*flags, task=1, **options):
     """Start a task's main.py as a user does and return its subprocess.Popen."""
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    environment = {**os.environ, **compiled()}
+    options = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+        "env": environment,
+    } | options
     return subprocess.Popen(command(task, *flags), **options)
 
 
