@@ -66,6 +66,10 @@ def test_a_backend_that_is_not_there_is_named_in_one_line(savepath, tmp_path):
 def test_it_runs_without_assertions_and_docstrings(tmp_path):
     words = [sys.executable, "-OO", *program.command(1, *SHORT)[1:]]
     completed = subprocess.run(words, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=120)
+    if completed.returncode:
+        alone = subprocess.run([sys.executable, "-OO", "-c", "import keras"], capture_output=True)
+        if alone.returncode:
+            pytest.skip("this Keras itself cannot be imported without docstrings")
     assert completed.returncode == 0 and not program.messages(completed)
     program.loaded(tmp_path / "models")
 
