@@ -4,11 +4,15 @@ import functools
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import time
 
 import program
 import pytest
+
+# A shell's background job ignores Ctrl-C, and so would what the tests start in one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
