@@ -38,6 +38,7 @@ def wait_for_start(process):
             return
         seen = seen or bool(caught)
         time.sleep(0.001)
+    process.kill()
     raise TimeoutError("main.py does not begin")
 
 
