@@ -32,7 +32,9 @@ def trained(tmp_path_factory):
         try:
             folder.mkdir()
         except FileExistsError:
+            deadline = time.monotonic() + 600
             while not (folder / "output").exists():
+                assert time.monotonic() < deadline, "the process that trains has not ended"
                 time.sleep(0.1)
             completed = pickle.loads((folder / "output").read_bytes())
         else:

@@ -35,9 +35,6 @@ import program
 
 SEEDS = range(1, 11)
 MORE_SEEDS = range(1, 21)  # For what varies so much that ten trainings can mislead.
-VARIED = {"main.py", "no √depth", "keys and values", "additive score", "without `--self_att`", "`--self_att`"}
-VARIED |= {"each step sees only itself", "all weights equal, Task 2", "a second layer norm, no residual"}
-VARIED |= {"step 3 is blind, `--self_att`", "step 3 is blind, all weights equal"}
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Of Okabe and Ito (2008).
 
 # --- The edits ------------------------------------------------------------------------------------------
@@ -420,9 +417,20 @@ def models(task, edit=None, flags="", seeds=SEEDS):
     return [trained(task, edit, flags, seed)[0] for seed in seeds]
 
 
-def seeds_of(label):
-    """Return the seeds for a row of a table."""
-    return MORE_SEEDS if label in VARIED else SEEDS
+SELF = "--self_att"
+VARIED = {  # The edit and the flags of those.
+    *((None, flags) for flags in ("", SELF)),
+    *((f"1 {name}", "") for name in ("no square root", "keys and values", "additive score")),
+    *(
+        (f"2 {name}", SELF)
+        for name in ("itself", "equal weights", "norm only", "blind", "blind equal weights")
+    ),
+}
+
+
+def seeds_of(run):
+    """Return the seeds of a row in the table of Lesson 1 or 2, given its edit and flags."""
+    return MORE_SEEDS if run in VARIED else SEEDS
 
 
 # --- Data, figures and tables -----------------------------------------------------------------------------
@@ -909,12 +917,11 @@ def cut_off(model):
     return [share for right in told for share in (right[:, 3].mean(), right[:, :3].mean())]
 
 
-SELF = "--self_att"
 VARIANTS_2 = {  # A label to the edit and the flags.
     "without `--self_att`": (None, ""),
     "`--self_att`": (None, SELF),
     "each step sees only itself": ("2 itself", SELF),
-    "all weights equal, Task 2": ("2 equal weights", SELF),
+    "all weights equal": ("2 equal weights", SELF),
     "no residual": ("2 no residual", SELF),
     "no residual, random queries": ("2 no residual, random queries", SELF),
     "a second layer norm, no residual": ("2 norm only", SELF),
@@ -929,12 +936,12 @@ VARIANTS_2 = {  # A label to the edit and the flags.
 
 def needs_2():
     """Return what Lesson 2 trains: (task, edit, flags, seed)."""
-    return [(2, *run, seed) for label, run in VARIANTS_2.items() for seed in seeds_of(label)]
+    return [(2, *run, seed) for run in VARIANTS_2.values() for seed in seeds_of(run)]
 
 
 def lesson_2():
     """Difference: what self-attention adds, what step 3 attends to, and what it takes from there."""
-    groups = {label: models(2, *run, seeds_of(label)) for label, run in VARIANTS_2.items()}
+    groups = {label: models(2, *run, seeds_of(run)) for label, run in VARIANTS_2.items()}
     rows = []
     for label, group in groups.items():
         cells = columns([two_parts(model) for model in group], "%", "{:.3f}", "%", "%")
@@ -961,7 +968,7 @@ def lesson_2():
     table("Step 3 where A ≠ B", ["", "on the larger", "on the smaller", "on itself", "larger wins"], rows)
 
     rows = []
-    labels = list(VARIANTS_2)[:4] + [one for one in ["a second layer norm, no residual"] if one in VARIANTS_2]
+    labels = [*list(VARIANTS_2)[:4], "a second layer norm, no residual"]
     for step in (200, 400, 600, 800, 1000):
         curves = [[dict(trained(2, *VARIANTS_2[one], s)[1])[step] for s in SEEDS] for one in labels]
         rows.append([step, *map(lambda curve: spread(curve, "{:.3f}"), curves)])
@@ -1783,7 +1790,7 @@ LENGTHS = range(1, 21)
 
 def needs_1():
     """Return what Lesson 1 trains: (task, edit, flags, seed)."""
-    runs = [(1, *run, seed) for label, run in VARIANTS_1.items() for seed in seeds_of(label)]
+    runs = [(1, *run, seed) for run in VARIANTS_1.values() for seed in seeds_of(run)]
     sizes = [(1, None, flags, seed) for flags in SIZES_1 if flags != "--steps 2000" for seed in SEEDS]
     return list(dict.fromkeys(runs + sizes))
 
@@ -1793,9 +1800,9 @@ def lesson_1():
     data = fresh(1)
     rows = []
     for label, run in VARIANTS_1.items():
-        group = models(1, *run, seeds_of(label))
+        group = models(1, *run, seeds_of(run))
         found = [score(outputs(model, data.inputs), data.answers) for model in group]
-        early = [dict(trained(1, *run, seed)[1])[500] for seed in seeds_of(label)]
+        early = [dict(trained(1, *run, seed)[1])[500] for seed in seeds_of(run)]
         cells = [*columns(found, "%", "{:.4f}"), spread(early, "{:.3f}"), spread(map(entropy, group))]
         looks = columns([ratios(model) for model in group], "{:.2f}", "{:.2f}")
         rows.append([label, len(group), *cells, percent(map(exact_positions, group)), *looks])
@@ -1830,13 +1837,13 @@ def lesson_1():
     ]
     table("The total weight on 'A' set to that of another count", head, [cells])
     for label in ("no √depth", "keys and values", "additive score"):
-        group = models(1, *VARIANTS_1[label], seeds_of(label))
+        group = models(1, *VARIANTS_1[label], MORE_SEEDS)
         scores = [(score(outputs(model, data.inputs), data.answers)[0], *ratios(model)) for model in group]
         print(f"\n{label}, each training: right, × blank, × letter")
         print(
             ", ".join(f"{100 * one:.1f}% {blank:.2f} {letter:.1f}" for one, blank, letter in sorted(scores))
         )
-    lesson_1_counting(models(1))
+    lesson_1_counting(models(1, seeds=MORE_SEEDS))
     lesson_1_lengths()
     rows = []
     for flags, length in SIZES_1.items():
@@ -1881,7 +1888,11 @@ def lesson_1_counting(group):
             across, mass_formula(across, blank, letter, length), color=colour, label=f"{length} letters"
         )
     plane.plot(
-        counts, masses.mean(axis=0), "o", color=COLOURS[0], label="measured, 10 letters, mean of ten seeds"
+        counts,
+        masses.mean(axis=0),
+        "o",
+        color=COLOURS[0],
+        label=f"measured, 10 letters, mean of {len(group)} seeds",
     )
     label = (
         f"Formula; the others: blanks (weight 1 / {blank:.2f})\nand letters (1 / {letter:.2f}), as they come"
@@ -1889,7 +1900,7 @@ def lesson_1_counting(group):
     plane.legend(title=label, title_fontsize="small", fontsize="small")
     save(figure, 1, "counting_curve")
     for text in ("AABB", "AAAA", "AAAAAAAAAA", "          "):
-        print(f"\n`--input {text!r}`: {shares(1, models(1, seeds=MORE_SEEDS), text)}")
+        print(f"\n`--input {text!r}`: {shares(1, group, text)}")
 
 
 def lesson_1_lengths():
@@ -1928,6 +1939,7 @@ def lesson_1_lengths():
 
 SHOWN = " BC CBBAA "  # The sequence of the forming heatmap.
 DATA, LEARNT, RULE = "#eeeeee", "#cfe3f1", "#fbe3d0"
+COLOUR_NAMES = {LEARNT: "blue: has learnt weights", RULE: "orange: a fixed rule", DATA: "grey: data"}
 DIAGRAMS = {
     # A name to its place, colour and text; then the arrows: from, to, what flows, and how much they bend.
     1: (
@@ -2038,7 +2050,9 @@ def draw_diagram(task):
         plane.text(
             *place, text, fontsize=9, va="center", ha="center" if level else "left", style="italic", zorder=4
         )
-    plane.text(-4.4, 0, "blue: has learnt weights\norange: a fixed rule\ngrey: data", fontsize=9, va="center")
+    used = {colour for _, _, colour, _ in boxes.values()}
+    legend = "\n".join(name for colour, name in COLOUR_NAMES.items() if colour in used)
+    plane.text(-4.4, 0, legend, fontsize=9, va="center")
     save(figure, task, "diagram")
 
 
