@@ -273,9 +273,11 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
+    size = (arguments.batchsize, task.max_len + 1, len(task.letters))  # of a batch
+    model(tf.zeros(size))  # If that does not fit into memory, it is better to fail now than compiled.
     # A call costs more than such a small step, so each call runs many, up to the next line or checkpoint.
     many = math.gcd(50, arguments.print_every, arguments.save_every)
-    if 4 * many * arguments.batchsize * (task.max_len + 1) * len(task.letters) > 10**8:
+    if 4 * many * math.prod(size) > 10**8:
         many = 1  # Their inputs would take more than 100 MB.
     losses, step = [], 0
     try:
@@ -416,7 +418,7 @@ def save_model(model, settings, step, savepath):
 def write_file(path, content):
     """Write bytes beside path and move them into place, so that at every instant there is a complete file.
 
-    Return the path as a str to show. Raises OSError, with such a str for its filename.
+    Return the path as a str to show. Raises OSError that names its folder in the same way.
     """
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Others may write here, too.
     try:
@@ -427,7 +429,7 @@ def write_file(path, content):
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        raise OSError(error.errno, error.strerror, shown(path)) from error
+        raise OSError(error.errno, error.strerror, shown(path.parent)) from error
     finally:
         with contextlib.suppress(OSError):
             part.unlink()
@@ -459,9 +461,9 @@ def load_model(arguments):
         for weight in model.weights:
             weight.assign(archive[weight.path.removeprefix("model/")])
     except Exception as error:  # A damaged or foreign file raises all kinds.
-        problem = f"this main.py can read no model from it ({' '.join(str(error).split())})"
+        reason = " ".join(str(error).split()).partition(". ")[0]
         advice = "undo an edit of main.py, or name another folder with --savepath"
-        sys.exit(f"main.py: error: {shown(path)}: {problem}; {advice}")
+        sys.exit(f"main.py: error: {shown(path)}: no model that this main.py can read ({reason}); {advice}")
     for name, value in arguments.given.items():
         if value != settings[name]:
             message = f"argument --{name}: {shown(path)} was trained with {settings[name]}, not {value}"
