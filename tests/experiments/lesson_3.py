@@ -1,0 +1,293 @@
+"""Lesson 3, Signal: what no order costs, what repairs it, and what the attention is for."""
+
+import itertools
+import math
+
+import numpy as np
+
+from . import lesson_3_interventions as interventions
+from . import measuring, trainings
+
+TASK = 3
+POSITIONS = "--pos_enc"
+TEN, TWENTY = range(1, 11), range(1, 21)
+THIRTY = [*TWENTY, *range(31, 41)]  # 21 to 30 are left to repeat everything with seeds that no page has seen.
+
+
+def run(edit=None, flags=POSITIONS):
+    """Return a trainings.Run of this lesson."""
+    return trainings.Run(TASK, edit, flags)
+
+
+PLAIN, MARKED, AVERAGES = run(flags=""), run(), run("A+B")
+# The rows of each table: what a reader calls it, what is trained, and the seeds.
+ORDER = {
+    "without `--pos_enc`": (PLAIN, TWENTY),
+    "without, `--steps 5000`": (run(flags="--steps 5000"), TEN),
+    "`--pos_enc`": (MARKED, THIRTY),
+}
+APART = {
+    "`--pos_enc`": (MARKED, THIRTY),
+    "A: all weights equal in the encoder": (run("A"), TEN),
+    "B: all weights equal in the decoder": (run("B"), TEN),
+    "A and B: no attention, only averages": (AVERAGES, THIRTY),
+    "D: a vector for the first position only": (run("D"), TEN),
+    "A, B and D": (run("A+B+D"), TEN),
+    "`--lr 0.01`": (run(flags=f"{POSITIONS} --lr 0.01"), TEN),
+}
+LAYERS = {
+    "`--enc_layers 0`": (run(flags=f"{POSITIONS} --enc_layers 0"), TEN),
+    "`--enc_layers 0 --lr 0.01`": (run(flags=f"{POSITIONS} --enc_layers 0 --lr 0.01"), TEN),
+    "`--enc_layers 0 --steps 20000`": (run(flags=f"{POSITIONS} --enc_layers 0 --steps 20000"), TEN),
+    "B, `--enc_layers 0 --lr 0.01`": (run("B", f"{POSITIONS} --enc_layers 0 --lr 0.01"), TEN),
+    "without `--pos_enc`, `--enc_layers 0 --lr 0.01`": (run(flags="--enc_layers 0 --lr 0.01"), TEN),
+    "`--enc_layers 2`": (run(flags=f"{POSITIONS} --enc_layers 2"), TEN),
+}
+SINUSOIDS = {
+    "C 1: sinusoids": (run("C 1"), TWENTY),
+    "C 6: sinusoids divided by six": (run("C 6"), TEN),
+    "C 1 and D: only the first of them": (run("C 1+D"), TWENTY),
+    "C 6 and D: only the first, divided by six": (run("C 6+D"), TEN),
+}
+PARTS = {
+    "H: the letters do not meet": (run("H"), TEN),
+    "I: no residual around the attention": (run("I"), TEN),
+    "J: no layer norm after the attention": (run("J"), TEN),
+    "K: no feed-forward pair": (run("K"), TEN),
+    "L: a feed-forward pair without its ReLU": (run("L"), TEN),
+    "M: no residual around the feed-forward pair": (run("M"), TEN),
+    "N: no layer norm after the feed-forward pair": (run("N"), TEN),
+    "H, `--lr 0.01`": (run("H", f"{POSITIONS} --lr 0.01"), TEN),
+    "K, `--lr 0.01`": (run("K", f"{POSITIONS} --lr 0.01"), TEN),
+    "A, B and K": (run("A+B+K"), TEN),
+    "A, B and K, `--lr 0.01`": (run("A+B+K", f"{POSITIONS} --lr 0.01"), TEN),
+    "C 1, `--steps 5000`": (run("C 1", f"{POSITIONS} --steps 5000"), TEN),
+}
+MASKS = {
+    "E: a causal mask": (run("E", ""), TEN),
+    "E, `--lr 0.01`": (run("E", "--lr 0.01"), TWENTY),
+    "E, `--enc_layers 2`": (run("E", "--enc_layers 2"), TEN),
+    "F: a mask for the first letter only": (run("F", ""), TEN),
+    "G: a causal mask for all but the first letter": (run("G", ""), TEN),
+}
+RUNS = [row for rows in (ORDER, APART, LAYERS, SINUSOIDS) for row in rows.values()]
+MORE = [row for rows in (PARTS, MASKS) for row in rows.values()]
+TEXTS = ("BBABCCABCAB", "BABBCCABCAB", "ABBBCCABCAB", "CBABBCABCAB", "ABABCCABCAB", "BBABC")
+
+# --- Without order ----------------------------------------------------------------------------------------
+
+
+def bound(max_len=10, vocab_size=3):
+    """Return the least expected loss in nats, and the most sequences right, of a model that sees no order.
+
+    Such a model is a function of the multiset of the letters. Given the counts, the signal is each of the
+    max_len + 1 letters with the same probability, so the answer is count - 1 with probability
+    count / (max_len + 1) for each letter that occurs; equal answers are added up.
+    """
+    length = max_len + 1
+    loss = accuracy = 0.0
+    for counts in itertools.product(range(length + 1), repeat=vocab_size):
+        if sum(counts) == length:
+            ways = math.factorial(length) // math.prod(math.factorial(count) for count in counts)
+            answers = {}
+            for count in filter(None, counts):
+                answers[count - 1] = answers.get(count - 1, 0) + count / length
+            probability = ways / vocab_size**length
+            loss -= probability * sum(share * math.log(share) for share in answers.values())
+            accuracy += probability * max(answers.values())
+    return loss, accuracy
+
+
+def order_changes(model):
+    """Return the largest change, over 1,000 sequences, when the letters come in another order.
+
+    Of the encoder's weights and of the decoder's, both after the order is undone, and of the logits.
+    """
+    data = measuring.fresh(TASK, 1000)
+    order = np.random.default_rng(0).permutation(11)
+    logits, weights, (encoder, *_) = model(data.inputs)
+    other_logits, other_weights, (other_encoder, *_) = model(data.inputs[:, order])
+    encoder = encoder.numpy()[:, order][:, :, order]
+    pairs = ((encoder, other_encoder), (weights.numpy()[..., order], other_weights), (logits, other_logits))
+    return [np.abs(one - np.array(other)).max() for one, other in pairs]
+
+
+# --- What a model looks at ------------------------------------------------------------------------------
+
+
+def weight_on_signal(model):
+    """Return the mean weight of the output step on the signal A, B and C, and on any other step."""
+    data = measuring.fresh(TASK)
+    weights = model(data.inputs)[1].numpy()[:, 0]
+    by_letter = [weights[data.letters[:, 0] == letter, 0].mean() for letter in range(3)]
+    return *by_letter, weights[:, 1:].mean()
+
+
+def right_by_signal(model):
+    """Return the fraction of sequences right where A, B and C is the signal."""
+    data = measuring.fresh(TASK)
+    right = measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
+    return [right[data.letters[:, 0] == letter].mean() for letter in range(3)]
+
+
+def encoder_from_signal(model):
+    """Return the mean weight that the signal's row of the first encoder layer gives.
+
+    To itself, to another letter like it, and to a letter that differs.
+    """
+    data = measuring.fresh(TASK)
+    weights = np.broadcast_to(model(data.inputs)[2][0].numpy(), (len(data.letters), 11, 11))[:, 0]
+    same = data.letters == data.letters[:, :1]
+    same[:, 0] = False
+    different = data.letters != data.letters[:, :1]
+    return weights[:, 0].mean(), weights[same].mean(), weights[different].mean()
+
+
+def norms(model):
+    """Return the norms of the positional vectors, float (11,)."""
+    return np.linalg.norm(model.positional_encoding.numpy()[0], axis=-1)
+
+
+def cosines(model):
+    """Return the cosines between the positional vectors, float (11, 11)."""
+    vectors = model.positional_encoding.numpy()[0]
+    vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors @ vectors.T
+
+
+# --- The tables -----------------------------------------------------------------------------------------
+
+
+def models(trained, row):
+    """Return the models of a row of one of the tables above."""
+    return trained.models(*row)
+
+
+def print_rows(trained, title, rows):
+    """Print a table of trainings: how many are right, the loss, where they look; then each training."""
+    data, cells, each = measuring.fresh(TASK), [], []
+    for label, row in rows.items():
+        group = models(trained, row)
+        scores = [measuring.score(measuring.outputs(model, data.inputs), data.answers) for model in group]
+        weights = measuring.columns([weight_on_signal(model) for model in group], *["{:.2f}"] * 4)
+        cells.append([label, len(group), *measuring.columns(scores, "%", "{:.3f}"), *weights])
+        each.append(f"{label}: {' '.join(f'{100 * right:.1f}' for right, _ in sorted(scores))}")
+    head = ["", "trainings", "right", "loss", "weight on the signal A", "B", "C", "on any other step"]
+    measuring.table(title, head, cells)
+    print("\nSequences right, in %, each training:\n\n" + "\n".join(each), flush=True)
+
+
+def report(trained, everything=False):
+    """Print the figures of the lesson and the main tables of the laboratory, or everything.
+
+    Args:
+        trained: a trainings.Trainings.
+        everything: bool, also what needs the trainings of MORE, and what changes the inside of models.
+    """
+    print("\nBound without order and without a mask: {:.4f} nats, {:.2%} right".format(*bound()))
+    print_rows(trained, "With order and without", ORDER)
+    print_order(trained)
+    print_rows(trained, "Take it apart, with `--pos_enc`", APART)
+    print_dim_letters(trained)
+    print_rows(trained, "Encoder layers, with `--pos_enc`", LAYERS)
+    print_rows(trained, "Sinusoids, with `--pos_enc`", SINUSOIDS)
+    if everything:
+        print_rows(trained, "The parts of an encoder layer, with `--pos_enc`", PARTS)
+        print_rows(trained, "Masks, without `--pos_enc`", MASKS)
+        print_masks(trained)
+        print_interventions(trained)
+
+
+def print_order(trained):
+    """Print what another order of the same letters changes, and what the positional vectors are."""
+    both = {"`--pos_enc`": models(trained, ORDER["`--pos_enc`"])}
+    both["without"] = models(trained, ORDER["without `--pos_enc`"])
+    rows = []
+    for label, group in both.items():
+        changes = measuring.columns([order_changes(model) for model in group], *["{:.1e}"] * 3)
+        rows.append([label, *changes])
+    head = ["", "encoder weights", "decoder weights", "logits"]
+    measuring.table("The largest change by another order of the same letters", head, rows)
+    for text in TEXTS:
+        answer = measuring.spell(TASK, text).answers[0, 0]
+        for label, group in both.items():
+            print(f"\n`--input {text}`, right is {answer}, {label}: {measuring.shares(TASK, group, text)}")
+    lengths = np.array([norms(model) for model in both["`--pos_enc`"]])
+    found = np.array([cosines(model) for model in both["`--pos_enc`"]])
+    rest = found[:, 1:, 1:][:, ~np.eye(10, dtype=bool)]
+    print(f"\nNorm of the first positional vector: {measuring.spread(lengths[:, 0])}")
+    print(f"Of the others, mean over ten: {measuring.spread(lengths[:, 1:].mean(axis=1))}")
+    print(f"Cosines of the first with the others, mean: {measuring.spread(found[:, 0, 1:].mean(axis=1))}")
+    print(f"Of the others with each other, mean: {measuring.spread(rest.mean(axis=1))}", flush=True)
+
+
+def print_dim_letters(trained):
+    """Print how often the letters that get the least weight as a signal are answered rightly."""
+    for label in ("`--pos_enc`", "`--lr 0.01`"):
+        group = models(trained, APART[label])
+        pairs = [zip(weight_on_signal(one), right_by_signal(one), strict=False) for one in group]
+        pairs = sorted(itertools.chain(*pairs))
+        below = sum(weight < 1 / 11 for weight, _ in pairs)
+        print(f"\n{label}: of {len(pairs)} letters in {len(group)} models, {below} get less than 1/11 of")
+        print("the weight as a signal; those with the least, and how many of their sequences are right:")
+        print(", ".join(f"{weight:.2f} {100 * right:.1f}%" for weight, right in pairs[: max(5, below)]))
+
+
+def print_masks(trained):
+    """Print what masked models do with equal letters at the beginning, and what they know of positions."""
+    rows = []
+    for label, row in {**MASKS, "`--pos_enc`": APART["`--pos_enc`"]}.items():
+        cells = [interventions.right_by_run(model) for model in models(trained, row)]
+        rows.append([label, *measuring.columns(cells, *["%"] * 4)])
+    head = ["", "1", "2", "3", "4 or more"]
+    measuring.table("Right, by the number of equal letters at the beginning", head, rows)
+    rows = []
+    for label, row in {**MASKS, "without a mask": ORDER["without `--pos_enc`"]}.items():
+        one, seeds = row
+        after = [interventions.position_in_encoding(model) for model in models(trained, row)]
+        module = trained.module(TASK, one.edit)
+        settings = module.parse_arguments(["--train", *one.flags.split()]).given
+        before = [interventions.untrained(module, settings, seed) for seed in trained.chosen(seeds)[:10]]
+        before = [interventions.position_in_encoding(model) for model in before]
+        rows.append([label, measuring.spread(before), measuring.spread(after)])
+    head = ["", "before the training", "after it"]
+    measuring.table("R² of a linear fit of the position to a letter's encoding", head, rows)
+
+
+def print_interventions(trained):
+    """Print what happens to the answers when weights or encodings in a trained model are changed."""
+    marked, averages = models(trained, APART["`--pos_enc`"]), trained.models(AVERAGES, THIRTY)
+    cells = [encoder_from_signal(model) for model in marked]
+    head = ["on itself", "on each letter like it", "on each other letter"]
+    measuring.table("The signal's row in the encoder", head, [measuring.columns(cells, *["{:.3f}"] * 3)])
+    cells = [interventions.used_by_the_encoder(model) for model in marked]
+    head = ["equal encoder weights, all rows", "the signal's row", "the other rows"]
+    head += ["vectors 0 and 5 exchanged: letter 5 is counted", "the first is counted"]
+    measuring.table("What a trained encoder uses", head, [measuring.columns(cells, *["%"] * 5)])
+    found = [interventions.changed_weights(model) for model in marked]
+    rows = [[name, *measuring.columns([one[name] for one in found], "%", "{:.2f}")] for name in found[0]]
+    head = ["", "still right", "mean error"]
+    measuring.table("The decoder's weights changed (of sequences that were right)", head, rows)
+    rows = []
+    for others, alike, anew in itertools.product((False, True), repeat=3):
+        cells = [interventions.patch_signal(model, alike, others, anew) for model in marked]
+        labels = [("the signal", "the ten others")[others], ("another", "the same")[alike]]
+        labels.append(("kept", "anew")[anew])
+        rows.append([*labels, *measuring.columns(cells, "%", "%", "{:.2f}")])
+    for others, alike in itertools.product((False, True), repeat=2):
+        cells = [interventions.patch_signal(model, alike, others, equal=True) for model in averages]
+        labels = [("the signal", "the ten others")[others], ("another", "the same")[alike]]
+        rows.append([*labels, "equal (A and B)", *measuring.columns(cells, "%", "%", "{:.2f}")])
+    head = ["replaced", "signal of the donor", "weights", "own answer", "donor's answer"]
+    head += ["moves, for each unit between the two"]
+    measuring.table("Encodings of another input, after the encoder", head, rows)
+    rows = []
+    plain = models(trained, ORDER["without `--pos_enc`"])
+    for label, group in (("`--pos_enc`", marked), ("A and B", averages), ("without", plain)):
+        cells = [interventions.answer_in_encoding(model) for model in group]
+        row = [label, *measuring.columns(cells, *["{:.3f}"] * 3)]
+        row += [measuring.percent(map(interventions.signal_elsewhere, group))]
+        rows.append([*row, measuring.spread(map(interventions.count_in_encoding, group), "{:.3f}")])
+    head = ["", "the answer from the signal's encoding", "from letter 5's, if it is like the signal"]
+    head += ["if it is another letter", "the signal's letter from letter 5's", "letter 5's own count from it"]
+    measuring.table("R² of linear fits; the signal's letter, known", head, rows)
