@@ -1,0 +1,302 @@
+"""Lesson 2, Difference: what self-attention adds, who does without it, and where it is needed."""
+
+import itertools
+import math
+
+import numpy as np
+
+from . import lesson_2_interventions as interventions
+from . import measuring, trainings
+
+TASK = 2
+SELF = "--self_att"
+TEN, TWENTY = range(1, 11), range(1, 21)
+THIRTY = [*TWENTY, *range(31, 41)]  # 21 to 30 are left to repeat everything with seeds that no page has seen.
+
+
+def run(edit=None, flags=SELF):
+    """Return a trainings.Run of this lesson."""
+    return trainings.Run(TASK, edit, flags)
+
+
+PLAIN, ASKING = run(flags=""), run()
+# The rows of each table: what a reader calls it, what is trained, and the seeds.
+APART = {
+    "without `--self_att`": (PLAIN, THIRTY),
+    "`--self_att`": (ASKING, THIRTY),
+    "A: each output step attends to itself alone": (run("A"), THIRTY),
+    "B: all weights equal": (run("B"), THIRTY),
+    "C: a second layer norm and nothing else": (run("C", ""), THIRTY),
+    "D: a dense layer for each output step alone": (run("D", ""), TEN),
+    "E: no residual in the self-attention": (run("E"), TEN),
+    "P: step 3 attends to all alike, each count to itself": (run("P"), THIRTY),
+}
+BLIND = {
+    "F: as learnt; the counts, too": (run("F"), THIRTY),
+    "G: to itself alone; the counts, too": (run("G"), TEN),
+    "H: to all alike; the counts, too": (run("H"), THIRTY),
+    "I: to all alike; the counts as learnt": (run("I"), THIRTY),
+    "J: to all alike; each count to itself": (run("J"), THIRTY),
+}
+PARTS = {
+    "L: a division by the standard deviation": (run("L", ""), TWENTY),
+    "M: a scale and a shift": (run("M", ""), TWENTY),
+}
+MORE_APART = {
+    "K: step 3 is blind, its weights are learnt, each count attends to itself": (run("K"), TWENTY),
+    "N: centring and division": (run("N", ""), TEN),
+    "O: no residual, random queries": (run("O"), TWENTY),
+    "Q: step 3 attends as learnt, each count to itself": (run("Q"), TWENTY),
+    "without, `--steps 2000`": (run(flags="--steps 2000"), TEN),
+    "A, `--lr 0.003 --steps 2000`": (run("A", f"{SELF} --lr 0.003 --steps 2000"), TEN),
+}
+LONG = {
+    "without `--self_att`": (run(flags="--steps 5000"), TEN),
+    "`--self_att`": (run(flags=f"{SELF} --steps 5000"), TEN),
+    "C: a second layer norm": (run("C", "--steps 5000"), TEN),
+    "L: a division": (run("L", "--steps 5000"), TEN),
+    "M: a scale and a shift": (run("M", "--steps 5000"), TEN),
+}
+RUNS = [row for rows in (APART, BLIND, PARTS) for row in rows.values()]
+MORE = [row for rows in (MORE_APART, LONG) for row in rows.values()]
+TEXTS = ("ABB CBACBC", "AABBCC    ", "AAAAAAAACC", "AABB", "ABB")
+
+
+# --- What is right --------------------------------------------------------------------------------------
+
+
+def two_parts(model):
+    """Return the fractions of sequences, of counts and of differences right, and three losses in nats.
+
+    The losses are those of all output steps, of the counts, and of the difference.
+    """
+    data = measuring.fresh(TASK)
+    logits = measuring.outputs(model, data.inputs)
+    right = logits.argmax(axis=-1) == data.answers
+    sequences, loss = measuring.score(logits, data.answers)
+    counts, difference = (
+        measuring.score(logits[:, part], data.answers[:, part])[1] for part in (slice(3), slice(3, 4))
+    )
+    return sequences, right[:, :3].mean(), right[:, 3].mean(), loss, counts, difference
+
+
+def jumps(losses):
+    """Return how often a printed loss after training step 500 is more than twice that before it.
+
+    Args:
+        losses: list of (training step, loss in nats), as Trainings.losses returns it.
+    """
+    late = [loss for step, loss in losses if step >= 500]
+    return sum(loss > 2 * before for before, loss in itertools.pairwise(late))
+
+
+def best_guess():
+    """Return how often the most frequent difference is right, and which it is."""
+    letters, chances = multisets()
+    difference = measuring.solved(TASK, letters).answers[:, 3]
+    shares = np.bincount(difference, chances)
+    return shares.max(), shares.argmax()
+
+
+# --- What the output steps attend to ------------------------------------------------------------------
+
+
+def multisets(length=10, symbols=4):
+    """Return all sequences that differ in more than their order, int (multisets, length), and their shares.
+
+    The shares, float (multisets,), are the probabilities to draw such a sequence.
+    """
+    letters = np.array(list(itertools.combinations_with_replacement(range(symbols), length)))
+    counts = (letters[..., None] == np.arange(symbols)).sum(axis=1)
+    ways = [math.factorial(length) / math.prod(map(math.factorial, row)) for row in counts.tolist()]
+    return letters, np.array(ways) / symbols**length
+
+
+def attended(model):
+    """Return the mean weights of step 3 where A ≠ B, and how often the larger count gets more.
+
+    The five numbers: the weight on the larger count, the smaller, 'C', itself; the share of sequences in
+    which the larger count gets more than the smaller.
+    """
+    data = measuring.fresh(TASK)
+    weights = model(data.inputs)[2].numpy()
+    weights = np.broadcast_to(weights, (len(data.answers), 4, 4))[:, 3]
+    differ = data.answers[:, 3] > 0
+    weights, larger = weights[differ], interventions.larger_count(data.answers[differ])
+    rows = np.arange(len(weights))
+    most, least = weights[rows, larger], weights[rows, 1 - larger]
+    return most.mean(), least.mean(), weights[:, 2].mean(), weights[:, 3].mean(), (most > least).mean()
+
+
+def largest_weight(model):
+    """Return the mean over sequences of the largest weight of step 3; 0.25 would be even."""
+    return model(measuring.fresh(TASK).inputs)[2].numpy()[:, 3].max(axis=-1).mean()
+
+
+def every_case(model):
+    """Return the smallest share of the two weights that the larger count gets, for every multiset with A ≠ B.
+
+    A dict from (A, B) to the least of larger / (larger + smaller), over the possible numbers of 'C'.
+    """
+    data = measuring.solved(TASK, multisets()[0])
+    weights = interventions.self_weights(model, interventions.first_decoding(model, data.inputs))
+    larger = interventions.larger_count(data.answers)
+    part = np.take_along_axis(weights, larger[:, None], axis=1)[:, 0] / weights[:, :2].sum(axis=1)
+    cases = {}
+    for (first, second, _, difference), one in zip(data.answers.tolist(), part, strict=True):
+        if difference:
+            cases[first, second] = min(one, cases.get((first, second), 1))
+    return cases
+
+
+def letter_weights(model):
+    """Return the mean weights of step 3 on an 'A', a 'B', a 'C' and a blank."""
+    data = measuring.fresh(TASK)
+    weights = model(data.inputs)[1].numpy()[:, 3]
+    return [weights[data.letters == letter].mean() for letter in (1, 2, 3, 0)]
+
+
+def weights_over_difference(model, differences=range(-6, 7)):
+    """Return the mean weights of step 3 for each A − B, float (differences, 4)."""
+    data = measuring.fresh(TASK)
+    weights = interventions.self_weights(model, interventions.first_decoding(model, data.inputs))
+    signed = data.answers[:, 0] - data.answers[:, 1]
+    return np.array([weights[signed == difference].mean(axis=0) for difference in differences])
+
+
+# --- The report -----------------------------------------------------------------------------------------
+
+
+def report(trained, everything=False):
+    """Print the tables of Lesson 2 and of its laboratory.
+
+    Args:
+        trained: trainings.Trainings.
+        everything: whether to print also what needs the trainings in MORE.
+    """
+    lesson(trained)
+    print_apart(trained, everything)
+    print_blind(trained, everything)
+    print_attended(trained)
+    interventions.report(trained.models(*APART["`--self_att`"]), trained.module(TASK))
+
+
+def lesson(trained):
+    """Print what the page of the lesson says."""
+    print("\n## The lesson")
+    labels = list(APART)[:3]
+    rows = []
+    for step in (200, 400, 600, 800, 1000):
+        curves = []
+        for label in labels:
+            some, seeds = APART[label]
+            curves.append([dict(trained.losses(some, seed))[step] for seed in trained.chosen(seeds)])
+        rows.append([step, *(measuring.spread(curve, "{:.2f}") for curve in curves)])
+    measuring.table("Loss of one batch", ["training step", *labels], rows)
+    for text, label in itertools.product(TEXTS, labels):
+        group = trained.models(*APART[label])
+        print(f"\n`--input {text!r}`, {label}: {measuring.shares(TASK, group, text)}")
+        if label == "`--self_att`":
+            inputs = measuring.spell(TASK, text).inputs
+            weights = [model(inputs)[2].numpy()[0, 3] for model in group]
+            print("Weights of step 3:", ", ".join(measuring.columns(weights, *["{:.2f}"] * 4)))
+    share, guess = best_guess()
+    print(f"\nThe best guess without any letter is {guess}, right in {100 * share:.1f}%.")
+
+
+def print_parts(trained, title, rows):
+    """Print a table of what is right, and the loss, for rows as in APART."""
+    cells = []
+    for label, (some, seeds) in rows.items():
+        found = [two_parts(model) for model in trained.models(some, seeds)]
+        low = sum(one[0] < 0.9 for one in found)
+        forms = ("%", "%", "%", "{:.3f}", "{:.3f}", "{:.3f}")
+        cells.append([label, len(found), *measuring.columns(found, *forms), f"{low} of {len(found)}"])
+    rights = ["sequences right", "counts right", "difference right"]
+    losses = ["loss", "of the counts", "of the difference"]
+    measuring.table(title, ["", "trainings", *rights, *losses, "below 90%"], cells)
+
+
+def pairs(trained, one, other, place, rows):
+    """Print in how many pairs of trainings with the same seed one is better in a column of two_parts."""
+    both = [trained.models(*rows[label]) for label in (one, other)]
+    found = [[two_parts(model)[place] for model in group] for group in both]
+    wins = sum(first > second for first, second in zip(*found, strict=False))
+    number = min(map(len, found))
+    print(f"\n{one.partition(':')[0]} is above {other.partition(':')[0]} in {wins} of {number} pairs.")
+
+
+def print_apart(trained, everything):
+    """Print what can be trained without looking at others, and what the gain consists of."""
+    print_parts(trained, "Trained anew", APART | PARTS)
+    if everything:
+        print_parts(trained, "Trained anew: more", MORE_APART)
+        print_parts(trained, "5,000 training steps", LONG)
+    rows = []
+    for label, (some, seeds) in (APART | (MORE_APART if everything else {})).items():
+        if not some.flags.endswith("2000"):
+            found = [jumps(trained.losses(some, seed)) for seed in trained.chosen(seeds)]
+            rows.append([label, len(found), sum(found), sum(one > 0 for one in found)])
+    head = ["", "trainings", "jumps", "trainings with one"]
+    measuring.table("A printed loss after training step 500 that is twice the one before", head, rows)
+    group = trained.models(*APART["E: no residual in the self-attention"])
+    same = max(np.abs(np.diff(model.query.numpy()[0], axis=0)).max() for model in group)
+    print(f"\nE: the largest difference between two queries, over {len(group)} models: {same}")
+
+
+def print_blind(trained, everything):
+    """Print what the exchange is worth where step 3 has read nothing."""
+    rows = BLIND | ({"K": MORE_APART[next(iter(MORE_APART))]} if everything else {})
+    print_parts(trained, "Step 3 has read nothing; it attends", rows)
+    labels = {label[0]: label for label in rows}
+    for one, other in ("FH", "FI", "IH", "JH", *(["KJ"] if everything else [])):
+        print("\nOf the differences right:", end="")
+        pairs(trained, labels[one], labels[other], 2, rows)
+    cells = []
+    for name in ("F", *(["K"] if everything else [])):
+        group = trained.models(*rows[labels[name]])
+        found = [[*attended(model)[:4], largest_weight(model)] for model in group]
+        cells.append([labels[name], *measuring.columns(found, *["{:.3f}"] * 5)])
+    head = ["", "the larger count", "the smaller", "'C'", "itself", "the largest of the four"]
+    measuring.table("Step 3 has read nothing: its weights, A ≠ B", head, cells)
+
+
+def print_attended(trained):
+    """Print to what step 3 attends."""
+    labels = list(APART)[:2]
+    rows = []
+    for label in labels:
+        found = [letter_weights(model) for model in trained.models(*APART[label])]
+        rows.append([label, *measuring.columns(found, *["{:.3f}"] * 4)])
+    head = ["", "on an 'A'", "on a 'B'", "on a 'C'", "on a blank"]
+    measuring.table("Encoder-decoder attention of step 3", head, rows)
+
+    group = trained.models(*APART["`--self_att`"])
+    found = [attended(model) for model in group]
+    head = ["the larger count", "the smaller count", "'C'", "itself", "the larger gets more"]
+    cells = measuring.columns(found, *["{:.3f}"] * 4, "%")
+    measuring.table("Self-attention of step 3, A ≠ B", head, [cells])
+    cases = [every_case(model) for model in group]
+    lost = sum(min(case[pair] for case in cases) <= 0.5 for pair in cases[0])
+    print(f"\nPairs (A, B) with A ≠ B: {len(cases[0])}. With some number of 'C', the larger count does not")
+    print(f"get more in {lost} of them, over {len(group)} models. The least of its part of the two weights:")
+    rows = []
+    for difference in range(1, 11):
+        close = [pair for pair in cases[0] if abs(pair[0] - pair[1]) == difference]
+        rows.append([difference, measuring.spread(min(case[pair] for pair in close) for case in cases)])
+    measuring.table("The larger count's part of the two, the least over all cases", ["|A − B|", ""], rows)
+    rows = []
+    for difference, line in zip(
+        range(-6, 7), zip(*map(weights_over_difference, group), strict=True), strict=True
+    ):
+        rows.append([difference, *measuring.columns(line, *["{:.2f}"] * 4)])
+    head = ["A − B", "on step 0, A", "on step 1, B", "on step 2, C", "on itself"]
+    measuring.table("Weights of step 3 over A − B", head, rows)
+
+    rows = []
+    for label in labels:
+        found = [interventions.cut_off(model) for model in trained.models(*APART[label])]
+        rows.append([label, *measuring.columns(found, *["%"] * len(found[0]))])
+    head = ["", "difference", "counts", "step 3 even on the letters: difference", "counts"]
+    head += ["every step on itself alone: difference", "counts"]
+    measuring.table("Changed after the training: right", head, rows)
