@@ -1,0 +1,85 @@
+"""Every number of the examples that the lessons compute by hand, computed anew by the formula."""
+
+import re
+
+import numpy as np
+import program
+import pytest
+
+
+def text(task):
+    """Return the page of a lesson, with its lines joined."""
+    return " ".join(program.script(task).with_name("README.md").read_text(encoding="utf-8").split())
+
+
+def attend(query, vectors):
+    """Return dot products, logits, weights and mixture; the vectors are keys and values in one."""
+    query, vectors = np.array(query, dtype=float), np.array(vectors, dtype=float)
+    logits = vectors @ query / np.sqrt(len(query))
+    weights = np.exp(logits) / np.exp(logits).sum()
+    return vectors @ query, logits, weights, weights @ vectors
+
+
+def row(task, title):
+    """Return the numbers of a row of the first table of a lesson, a list."""
+    (cells,) = re.findall(rf"\| {title} \|([-\d. |]+?)\| (?:\||The|\*\*)", text(task) + " ")[:1]
+    return [float(cell) for cell in cells.split("|") if cell.strip()]
+
+
+def written(numbers, separator=", "):
+    """Return numbers as a lesson writes them: .50, .12, 1.40."""
+    return separator.join(f"{number:.2f}".replace("0.", ".", 1) for number in numbers)
+
+
+def test_counting():
+    letters = {letter: np.eye(4)[place] for place, letter in enumerate(" ABC")}
+    vectors = [letters[letter] for letter in "AB BC"]
+    _, logits, weights, mixture = attend((0, 2.8, 0, 0), vectors)
+    assert row(1, "logit") == pytest.approx(logits)
+    assert row(1, "weight") == pytest.approx(weights, abs=0.005)
+    assert f"({written(mixture, ' ')})" in text(1)
+    assert written(attend((0, 0, 2.8, 0), vectors)[2]) in text(1)
+    for count, sequence in enumerate(("BCBCB", "ABCBC", "AABCB", "AAABC")):
+        weights = attend((0, 2.8, 0, 0), [letters[letter] for letter in sequence])[2]
+        share = weights[[letter == "A" for letter in sequence]].sum()
+        ratio = np.exp(1.4)
+        assert share == pytest.approx(count * ratio / (count * ratio + 5 - count))
+        assert count == 0 or f"= {written([share])}" in text(1)
+
+
+def test_difference():
+    decodings = [(3, 0), (0, 1), (1, 1)]
+    products, logits, weights, mixture = attend((1, 1), decodings)
+    assert row(2, "dot product") == pytest.approx(products)
+    assert row(2, "logit") == pytest.approx(logits, abs=0.005)
+    assert row(2, "weight") == pytest.approx(weights, abs=0.005)
+    assert f"({written(mixture)})" in text(2)
+    assert "the weights .98, .00 and .01" in text(2)
+    assert attend((3, 0), decodings)[2] == pytest.approx((0.98, 0.00, 0.01), abs=0.005)
+    assert "the weights are .14, .58 and .28" in text(2)
+    assert attend((1, 1), [(1, 0), (0, 3), (1, 1)])[2] == pytest.approx((0.14, 0.58, 0.28), abs=0.005)
+    assert "the weights .94, .00 and .06" in text(2)
+    assert attend((2, 2), 2 * np.array(decodings))[2] == pytest.approx((0.94, 0.00, 0.06), abs=0.005)
+
+
+def test_signal():
+    letters, places = {"A": np.eye(4)[0], "B": np.eye(4)[1]}, (np.eye(4)[2], np.eye(4)[3])
+    for sequence in ("AB", "BA"):
+        plain = [letters[letter] for letter in sequence]
+        assert attend((0, 0, 2.8, 0), plain)[3] == pytest.approx((0.5, 0.5, 0, 0))
+        marked = [letters[letter] + place for letter, place in zip(sequence, places, strict=True)]
+        _, _, weights, mixture = attend((0, 0, 2.8, 0), marked)
+        assert f"| {written(weights)} | ({written(mixture, ' ')}) |" in text(3)
+    for sequence in ("BBA", "ABB"):
+        marked = np.array([letters[letter] for letter in sequence])
+        marked[0] += places[0]
+        mixture = attend((0, 0, 2.8, 0), marked)[3]
+        assert f"`{sequence}` gives ({written(mixture[:3], ' ')} 0)" in text(3)
+
+
+def test_waves():
+    """The positions that Lesson 3 writes out, by the formula of section 3.5 of Vaswani et al. (2017)."""
+    for position, numbers in ((1, "(.84, .54, .01, 1.00)"), (2, "(.91, −.42, .02, 1.00)")):
+        angles = position / 10000 ** (np.array([0, 2]) / 4)
+        waves = [function(angle) for angle in angles for function in (np.sin, np.cos)]
+        assert written(waves).replace("-", "−") == numbers[1:-1] and numbers in text(3)
