@@ -1,5 +1,8 @@
 """Train what the lessons ask for, print their tables and draw their pictures.
 
+    python -m tests.experiments --lesson 1 --all --cache FOLDER
+    python -m tests.experiments --pictures
+
 Everything that stands as "mean (least to most)" in an experiments.md is in what this prints.
 """
 
@@ -27,12 +30,16 @@ def main():
     parser.add_argument("--seeds", type=seeds, help="these in place of those of each training, as in 21-30")
     parser.add_argument("--pictures", action="store_true", help="also draw the pictures of the pages")
     arguments = parser.parse_args()
+    if arguments.seeds and arguments.pictures:
+        parser.error("the pictures are those of the seeds of the pages: --pictures goes without --seeds")
     numbers = [arguments.lesson] if arguments.lesson else [1, 2, 3]
     with tempfile.TemporaryDirectory(prefix="experiments-") as temporary:
         try:
             report(numbers, trainings.Trainings(arguments.cache or temporary, arguments.seeds), arguments)
         except trainings.TrainingError as error:
             sys.exit(f"experiments: error: {error}")
+        except KeyboardInterrupt:
+            sys.exit(130)
 
 
 def report(numbers, trained, arguments):
@@ -45,6 +52,13 @@ def report(numbers, trained, arguments):
     for number, lesson in lessons.items():
         print(f"\n## Lesson {number}", flush=True)
         lesson.report(trained, everything=arguments.all)
+    if arguments.pictures:
+        by_hand, pictures = (
+            importlib.import_module(f".{name}", __package__) for name in ("by_hand", "pictures")
+        )
+        by_hand.draw()
+        for number in numbers:
+            pictures.draw(number, trained)
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ class Trainings:
         return [self.loaded[run, seed] for seed in self.chosen(seeds)]
 
     def losses(self, run, seed):
-        """Return the printed (training step, loss in nats) of a training, a list; its seed is not replaced."""
+        """Return the list of (training step, loss in nats) that a training printed; no seed is replaced."""
         text = (self.trained_in(run, seed).result() / "output.txt").read_text(encoding="utf-8")
         lines = re.findall(r"Iteration (\d+) - Loss (\S+)", text)
         return [(int(step), float(loss)) for step, loss in lines]

@@ -52,5 +52,6 @@ if __name__ == "__main__":
     sys.path.insert(0, sys.argv[1])
     import main  # noqa: F401  So TensorFlow is imported as main.py wants it.
 
-    for line in sys.stdin:
-        print(json.dumps(train_apart(*json.loads(line))), flush=True)
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):  # Who started this process has ended.
+        for line in sys.stdin:
+            print(json.dumps(train_apart(*json.loads(line))), flush=True)

@@ -1,0 +1,357 @@
+"""The pictures of the lessons that main.py does not draw, WIDTH pixels wide, into the images/ folders.
+
+`draw(task, trained)` draws those of one lesson; by_hand.py has those of the examples computed by hand.
+"""
+
+import itertools
+
+import matplotlib.animation
+import matplotlib.pyplot as pyplot
+import matplotlib.ticker
+import numpy as np
+
+from . import edits, lesson_1, lesson_3, measuring, trainings
+
+WIDTH = 1680
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Of Okabe and Ito (2008).
+STYLE = {"font.size": 15, "lines.linewidth": 2.5, "lines.markersize": 8, "legend.title_fontsize": 13}
+BANDS = "Mean of ten trainings; band: least to most"
+TEN, TWENTY = range(1, 11), range(1, 21)
+SHOWN = {1: " BC CBBAA ", 2: "ABB CBACBC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
+COUNTS = ["count of A", "count of B", "count of C"]
+FORMING = [*range(20, 600, 20), *range(600, 2001, 100)]  # The training steps of the animation.
+
+
+def save(figure, task, name):
+    """Write a figure to the images of a task."""
+    path = edits.script(task).parent / "images" / f"{name}.png"
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=WIDTH / figure.get_figwidth(), metadata={"Software": None})
+    pyplot.close(figure)
+
+
+def new_axes(title, across, down):
+    """Return a new figure and its axes."""
+    figure, plane = pyplot.subplots(figsize=(8, 5.5), layout="constrained")
+    plane.set(title=title, xlabel=across, ylabel=down)
+    plane.xaxis.get_major_locator().set_params(integer=True)
+    plane.grid(alpha=0.3)
+    return figure, plane
+
+
+def add_legend(figure, title):
+    """Put the legend of a figure below it, where it hides no curve."""
+    figure.legend(title=title, loc="outside lower center", ncols=2, fontsize=13)
+
+
+def draw_range(plane, across, curves, label, colour, **options):
+    """Draw the mean of curves, float (seeds, points), and a shaded band from the least to the most."""
+    plane.plot(across, np.mean(curves, axis=0), color=colour, label=label, **options)
+    plane.fill_between(across, np.min(curves, axis=0), np.max(curves, axis=0), color=colour, alpha=0.2, lw=0)
+
+
+def draw_losses(trained, task, name, title, rows, bound=None):
+    """Draw the loss curves of ten trainings of each row, a dict from a label to a trainings.Run."""
+    figure, plane = new_axes(title, "Training step", "Loss (nats per output step)")
+    for (label, run), colour in zip(rows.items(), COLOURS, strict=False):
+        curves = np.array([trained.losses(run, seed) for seed in TEN])
+        draw_range(plane, curves[0, :, 0], curves[..., 1], label, colour)
+    if bound is not None:
+        plane.axhline(bound, color="black", linestyle="--", label=f"the bound without order: {bound:.4f}")
+    plane.set_yscale("log")
+    add_legend(figure, BANDS)
+    save(figure, task, name)
+
+
+def draw_weights(plane, weights, rows, columns, highest, title):
+    """Draw attention weights, float (rows, columns), with a number in each cell. Return the image."""
+    image = plane.imshow(weights, vmin=0, vmax=highest, cmap="viridis", aspect="auto")
+    plane.set_title(title, loc="left")
+    plane.set_xticks(
+        range(len(columns)), [name.replace(" ", "␣") if len(name) == 1 else name for name in columns]
+    )
+    plane.set_yticks(range(len(rows)), rows)
+    for (row, column), weight in np.ndenumerate(weights):
+        colour = "black" if weight > highest / 2 else "white"
+        text = f"{weight:.2f}".removeprefix("0")
+        plane.text(column, row, text, ha="center", va="center", color=colour)
+    return image
+
+
+def draw_shown(trained, run, output, rows, name, columns=None):
+    """Draw the heatmap of the model of seed 1 for the sequence that the lesson shows.
+
+    Args:
+        trained: a trainings.Trainings.
+        run: the trainings.Run of the model.
+        output: int, which of the model's outputs has the weights; of a list, the first is taken.
+        rows, columns: lists of str, the names of both; the letters are the columns by default.
+        name: str, that of the picture.
+    """
+    inputs = measuring.spell(run.task, SHOWN[run.task]).inputs
+    weights = trained.models(run, [1])[0](inputs)[output]
+    weights = (weights[0] if isinstance(weights, list) else weights).numpy()[0]
+    figure, plane = pyplot.subplots(figsize=(8, 1.5 + 0.6 * len(rows)), layout="constrained")
+    title = "Attention weights of one training"
+    figure.colorbar(draw_weights(plane, weights, rows, columns or SHOWN[run.task], weights.max(), title))
+    save(figure, run.task, name)
+
+
+# --- The models, as diagrams ----------------------------------------------------------------------------
+
+DATA, LEARNT, RULE = "#eeeeee", "#cfe3f1", "#fbe3d0"
+COLOUR_NAMES = {LEARNT: "blue: has learnt weights", RULE: "orange: a fixed rule", DATA: "grey: data"}
+DIAGRAMS = {
+    # A name to its place, colour and text; then the arrows: from, to, what flows, and how much they bend.
+    1: (
+        {
+            "letters": (0, 6, DATA, "the letters, one-hot"),
+            "key_layer": (0, 5, LEARNT, "key_layer, dense:\na key for each letter"),
+            "query": (-3.1, 4, LEARNT, "query, learnt:\none for each count"),
+            "softmax": (0, 4, RULE, "weights =\nsoftmax(query · keyᵀ / √64)"),
+            "mixture": (0, 3, RULE, "weights · value"),
+            "norm": (0, 2, LEARNT, "add the query,\nlayer normalization"),
+            "logits": (0, 1, LEARNT, "logits_layer, dense"),
+            "answer": (0, 0, DATA, "for each letter the count\nwith the largest logit"),
+        },
+        [
+            ("letters", "key_layer", "(100, 10, 4)", 0),
+            ("key_layer", "softmax", "key (100, 10, 64)", 0),
+            ("query", "softmax", "(1, 3, 64)", 0),
+            ("softmax", "mixture", "weights (100, 3, 10)", 0),
+            ("key_layer", "mixture", "value = key\n(100, 10, 64)", 1),
+            ("mixture", "norm", "(100, 3, 64)", 0),
+            ("query", "norm", "(1, 3, 64)", -1),
+            ("norm", "logits", "decoding (100, 3, 64)", 0),
+            ("logits", "answer", "(100, 3, 11)", 0),
+        ],
+    ),
+    2: (
+        {
+            "letters": (0, 5, DATA, "the letters, one-hot"),
+            "key_layer": (0, 4, LEARNT, "key_layer, dense:\na key for each letter"),
+            "query": (-3.1, 3, LEARNT, "query, learnt: one for\neach count, and |A − B|"),
+            "attention": (0, 3, LEARNT, "attention, as in Task 1"),
+            "heat": (3.1, 3, DATA, "encoder-decoder\nheatmap"),
+            "self": (0, 2, LEARNT, "with --self_att:\nself_attention"),
+            "self heat": (3.1, 2, DATA, "self-attention\nheatmap"),
+            "logits": (0, 1, LEARNT, "logits_layer, dense"),
+            "answer": (0, 0, DATA, "for each output step the\nnumber with the largest logit"),
+        },
+        [
+            ("letters", "key_layer", "(100, 10, 4)", 0),
+            ("key_layer", "attention", "key = value (100, 10, 64)", 0),
+            ("query", "attention", "(1, 4, 64)", 0),
+            ("attention", "heat", "(100, 4, 10)", 0),
+            ("attention", "self", "query = key = value: the decoding (100, 4, 64)", 0),
+            ("self", "self heat", "(100, 4, 4)", 0),
+            ("self", "logits", "decoding (100, 4, 64)", 0),
+            ("logits", "answer", "(100, 4, 11)", 0),
+        ],
+    ),
+    3: (
+        {
+            "letters": (0, 6, DATA, "the signal and the letters,\none-hot"),
+            "embedding": (0, 5, LEARNT, "embedding, dense"),
+            "positions": (-3.1, 4, LEARNT, "with --pos_enc:\npositional_encoding, learnt"),
+            "add": (0, 4, RULE, "add"),
+            "encoder": (0, 3, LEARNT, "encoder layer: self-attention,\nthen two dense layers"),
+            "encoder heat": (3.1, 3, DATA, "heatmap of\nthe encoder"),
+            "query": (-3.1, 2, LEARNT, "query, learnt:\none"),
+            "attention": (0, 2, LEARNT, "attention, as in Task 1"),
+            "heat": (3.1, 2, DATA, "encoder-decoder\nheatmap"),
+            "logits": (0, 1, LEARNT, "logits_layer, dense"),
+            "answer": (0, 0, DATA, "the count with\nthe largest logit"),
+        },
+        [
+            ("letters", "embedding", "(100, 11, 3)", 0),
+            ("embedding", "add", "(100, 11, 64)", 0),
+            ("positions", "add", "(1, 11, 64)", 0),
+            ("add", "encoder", "query = key = value (100, 11, 64)", 0),
+            ("encoder", "encoder heat", "(100, 11, 11)", 0),
+            ("encoder", "attention", "key = value (100, 11, 64)", 0),
+            ("query", "attention", "(1, 1, 64)", 0),
+            ("attention", "heat", "(100, 1, 11)", 0),
+            ("attention", "logits", "decoding (100, 1, 64)", 0),
+            ("logits", "answer", "(100, 1, 11)", 0),
+        ],
+    ),
+}
+
+
+def draw_diagram(task):
+    """Draw the data's way through the model of a task, with the shapes for a batch of 100."""
+    boxes, arrows = DIAGRAMS[task]
+    highest = max(place[1] for place in boxes.values())
+    figure, plane = pyplot.subplots(figsize=(12, 1.5 * (highest + 1)), layout="constrained")
+    plane.set(xlim=(-4.5, 4.5), ylim=(-0.4, highest + 0.4))
+    plane.axis("off")
+    patches = {}
+    for name, (across, up, colour, text) in boxes.items():
+        box = {"boxstyle": "round,pad=0.4", "facecolor": colour, "edgecolor": "#666666"}
+        label = plane.text(across, up, text, ha="center", va="center", bbox=box, zorder=3)
+        patches[name] = label.get_bbox_patch()
+    figure.canvas.draw()  # Now the boxes have their sizes, and the arrows can end at them.
+    for start, end, text, bend in arrows:
+        tail, head = np.array(boxes[start][:2]), np.array(boxes[end][:2])
+        style = {"patchA": patches[start], "patchB": patches[end], "shrinkA": 1, "shrinkB": 1}
+        style |= {"arrowstyle": "-|>", "color": "#444444", "linewidth": 1.5}
+        place = (tail + head) / 2 + (0.1, 0)
+        if bend == 1:  # Around the box between them, on its right.
+            style["connectionstyle"] = "arc,angleA=0,angleB=0,armA=240,armB=240,rad=8"
+            place += (1.8, 0)
+        elif bend == -1:  # Down, then to the right.
+            style["connectionstyle"] = "angle,angleA=-90,angleB=180,rad=8"
+            place = np.array([tail[0] + 0.1, head[1] + 0.1])
+        elif tail[1] == head[1]:
+            place += (-0.1, 0.14)
+        plane.annotate("", head, tail, arrowprops=style, zorder=1)
+        centred = "center" if tail[1] == head[1] else "left"
+        plane.text(*place, text, fontsize=13, va="center", ha=centred, style="italic", zorder=4)
+    used = {colour for _, _, colour, _ in boxes.values()}
+    legend = "\n".join(name for colour, name in COLOUR_NAMES.items() if colour in used)
+    plane.text(-4.4, 0, legend, fontsize=13, va="center")
+    save(figure, task, "diagram")
+
+
+# --- Lesson 1 -------------------------------------------------------------------------------------------
+
+
+def draw_forming(trained):
+    """Draw the heatmap of Task 1 while it forms, as a figure and as an animation."""
+    inputs = measuring.spell(1, SHOWN[1]).inputs
+    found = {0: np.full((3, 10), 0.1)}  # The queries are zeros at the start: all keys are alike to them.
+    runs = {step: trainings.Run(1, None, f"--steps {step}") for step in FORMING}
+    trained.train([(run, [1]) for run in runs.values()])
+    for step, run in runs.items():
+        found[step] = trained.models(run, [1])[0](inputs)[1].numpy()[0]
+    highest = max(weights.max() for weights in found.values())
+    figure, planes = pyplot.subplots(4, 1, figsize=(8, 10), layout="constrained")
+    for plane, step in zip(planes, (0, 200, 500, 2000), strict=True):
+        image = draw_weights(plane, found[step], COUNTS, SHOWN[1], highest, f"Training step {step}")
+    planes[-1].set_xlabel("Input (␣ is the null letter)")
+    figure.colorbar(image, ax=planes, label="Attention weight")
+    save(figure, 1, "attention_forming")
+
+    figure, plane = pyplot.subplots(figsize=(8, 3.2), layout="constrained")
+    figure.colorbar(draw_weights(plane, found[0], COUNTS, SHOWN[1], highest, ""), label="Attention weight")
+
+    def draw_frame(step):
+        plane.clear()
+        draw_weights(plane, found[step], COUNTS, SHOWN[1], highest, f"Training step {step}")
+
+    path = edits.script(1).parent / "images" / "attention_forming.gif"
+    frames = [*[0] * 15, *found, *[2000] * 30]  # At ten in a second.
+    movie = matplotlib.animation.FuncAnimation(figure, draw_frame, frames)
+    movie.save(path, matplotlib.animation.PillowWriter(10), dpi=160)
+    pyplot.close(figure)
+
+
+def draw_counting_curve(trained):
+    """Draw how the total weight of output step 0 on 'A' grows with their number: formula and measured."""
+    group = trained.models(trainings.Run(1, None, ""), TWENTY)
+    blank, letter = np.exp(np.log([lesson_1.ratios(model) for model in group]).mean(axis=0))
+    masses = np.array([lesson_1.mass_by_count(model) for model in group])
+    figure, plane = new_axes("How a weight counts", "How often 'A' occurs", "Total weight on 'A'")
+    for length, colour in zip((10, 20, 100), COLOURS, strict=False):
+        counts = np.arange(min(length, 20) + 1)
+        curve = lesson_1.mass_formula(counts, blank, letter, length)
+        plane.plot(counts, curve, color=colour, label=f"formula, {length} letters")
+    counts = np.arange(masses.shape[1])
+    plane.plot(counts, masses.mean(axis=0), "o", color=COLOURS[0], label="measured, 10 letters")
+    add_legend(
+        figure, f"Mean of {len(group)} trainings; preferred to a blank {blank:.2f}, others {letter:.2f}"
+    )
+    save(figure, 1, "counting_curve")
+
+
+def draw_lengths(trained):
+    """Draw what models that were trained at length 10 say at other lengths."""
+    figure, plane = new_axes("Trained at length 10, tested at others", "--sample_len", "Sequences right")
+    lengths, predicted = range(1, 21), []
+    for length in lengths:
+        answers = measuring.fresh(1, 4000, seed=length, max_len=length).answers
+        predicted.append((np.rint(answers * 10 / length) == answers).all(axis=-1).mean())
+    plane.plot(lengths, predicted, color="black", ls=":", label="predicted: 10 · n / length rounds to n")
+    rows = {"main.py: an average": None, "G: a sum": "G"}
+    for (label, edit), colour in zip(rows.items(), COLOURS, strict=False):
+        group = trained.models(trainings.Run(1, edit, ""), TEN)
+        curves = [[lesson_1.accuracy_at(model, length) for length in lengths] for model in group]
+        draw_range(plane, lengths, curves, label, colour, marker="o")
+    plane.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
+    add_legend(figure, BANDS)
+    save(figure, 1, "lengths")
+
+
+# --- Lesson 2 -------------------------------------------------------------------------------------------
+
+
+def draw_step_3(trained):
+    """Draw to which output steps the difference attends, over A − B."""
+    data = measuring.fresh(2)
+    difference = data.answers[:, 0] - data.answers[:, 1]
+    group = trained.models(trainings.Run(2, None, "--self_att"), TEN)
+    weights = [model(data.inputs)[2].numpy()[:, 3] for model in group]
+    figure, plane = new_axes("What the difference step attends to", "A − B", "Self-attention weight")
+    points = np.arange(-6, 7)
+    labels = ("the count of A", "the count of B", "the count of C", "itself")
+    for step, (label, colour) in enumerate(zip(labels, COLOURS, strict=False)):
+        curves = [[one[difference == point, step].mean() for point in points] for one in weights]
+        draw_range(plane, points, curves, label, colour, marker="o")
+    add_legend(figure, BANDS)
+    save(figure, 2, "step_3")
+
+
+# --- Lesson 3 -------------------------------------------------------------------------------------------
+
+
+def draw_orders(trained):
+    """Draw the decoder's weights on two orders of the same letters, without and with positions."""
+    texts, rows = ("BBABCCABCAB", "ABBBCCABCAB"), {"Without positions": "", "With --pos_enc": "--pos_enc"}
+    groups = {label: trained.models(trainings.Run(3, None, flags), TEN) for label, flags in rows.items()}
+    found = []
+    for (label, group), text in itertools.product(groups.items(), texts):
+        inputs = measuring.spell(3, text).inputs
+        found.append((label, text, np.mean([model(inputs)[1].numpy()[0] for model in group], axis=0)))
+    highest = max(weights.max() for _, _, weights in found)
+    figure, planes = pyplot.subplots(len(found), 1, figsize=(8, 7), layout="constrained")
+    for plane, (label, text, weights) in zip(planes, found, strict=True):
+        image = draw_weights(plane, weights, [""], text, highest, label)
+    planes[-1].set_xlabel("The same letters in two orders; the first letter is the signal")
+    figure.colorbar(image, ax=planes, label="Weight (mean of ten trainings)")
+    save(figure, 3, "orders")
+
+
+# --- All ------------------------------------------------------------------------------------------------
+
+
+def draw_1(trained):
+    """Draw the pictures of Lesson 1."""
+    draw_shown(trained, trainings.Run(1, None, ""), 1, COUNTS, "encoder_decoder_attention")
+    draw_forming(trained)
+    draw_counting_curve(trained)
+    draw_lengths(trained)
+
+
+def draw_2(trained):
+    """Draw the pictures of Lesson 2."""
+    steps = ["A", "B", "C", "|A − B|"]
+    draw_shown(trained, trainings.Run(2, None, "--self_att"), 2, steps, "self_attention_self", steps)
+    draw_step_3(trained)
+
+
+def draw_3(trained):
+    """Draw the pictures of Lesson 3."""
+    marked, letters = trainings.Run(3, None, "--pos_enc"), list(SHOWN[3])
+    draw_shown(trained, marked, 2, letters, "encoder_self_attention_pos")
+    draw_orders(trained)
+    least, _ = lesson_3.bound()
+    rows = {"without positions": trainings.Run(3, None, ""), "with --pos_enc": marked}
+    draw_losses(trained, 3, "losses", "Positions make the difference", rows, least)
+
+
+def draw(task, trained):
+    """Draw all pictures of a lesson, with the models of a trainings.Trainings."""
+    with pyplot.rc_context(STYLE):
+        draw_diagram(task)
+        {1: draw_1, 2: draw_2, 3: draw_3}[task](trained)
