@@ -124,23 +124,20 @@ class Trainings:
     def work(self):
         """Let one worker after the other train what the queue holds; after a failure nothing more."""
         while True:
-            worker = None
-            for _ in range(TRAININGS_PER_WORKER):
-                run, seed, folder = self.queue.get()
-                if self.failed:
-                    return
-                worker = worker or self.new_worker()
-                words = ["--train", "--seed", str(seed), "--savepath", str(folder), *run.flags.split()]
-                problem = ask(worker, [str(folder.parent), words])
-                if problem:
-                    self.failed = True
-                    what = f"Task {run.task}, edit {run.edit}, flags {run.flags!r}, seed {seed}"
-                    error = TrainingError(f"{what}: {problem} (see {self.folder / 'worker.log'})")
-                    self.trained[run, seed].set_exception(error)
-                    return
-                self.trained[run, seed].set_result(folder)
-            worker.stdin.close()  # Which ends it.
-            worker.wait()
+            with self.new_worker() as worker:  # At its end, the worker's input is closed, which ends it.
+                for _ in range(TRAININGS_PER_WORKER):
+                    run, seed, folder = self.queue.get()
+                    if self.failed:
+                        return
+                    words = ["--train", "--seed", str(seed), "--savepath", str(folder), *run.flags.split()]
+                    problem = ask(worker, [str(folder.parent), words])
+                    if problem:
+                        self.failed = True
+                        what = f"Task {run.task}, edit {run.edit}, flags {run.flags!r}, seed {seed}"
+                        error = TrainingError(f"{what}: {problem} (see {self.folder / 'worker.log'})")
+                        self.trained[run, seed].set_exception(error)
+                        return
+                    self.trained[run, seed].set_result(folder)
 
     def new_worker(self):
         """Start a process that trains, and return its subprocess.Popen."""

@@ -1,0 +1,170 @@
+"""The edits of the three experiments.md, the trainings of the package, and what it computes without any."""
+
+import importlib
+import itertools
+
+import numpy as np
+import program
+import pytest
+from experiments import edits, measuring, trainings
+
+LESSONS = {
+    task: importlib.import_module(f"experiments.lesson_{task}")
+    for task in program.FOLDERS
+    if edits.script(task).parents[1].joinpath(f"tests/experiments/lesson_{task}.py").exists()
+}
+RUNS = [run for lesson in LESSONS.values() for run, _ in [*lesson.RUNS, *lesson.MORE]]
+EDITED = {(run.task, run.edit): run for run in RUNS if run.edit}
+
+
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory):
+    """Return a function from a task and an edit to the edited main.py as a module."""
+    return trainings.Trainings(tmp_path_factory.mktemp("programs")).module
+
+
+# --- The edits ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", LESSONS)
+def test_each_edit_on_the_page_is_measured(task):
+    parts = [part.split(" ")[0] for one, edit in EDITED if one == task for part in edit.split("+")]
+    assert set(edits.read(task)) == set(parts)
+
+
+@pytest.mark.parametrize(("task", "edit"), EDITED)
+def test_an_edit_applies_and_the_edited_model_answers(task, edit, edited):
+    """It is built with the flags of its trainings and called; the training belongs to the experiments."""
+    module = edited(task, edit)
+    arguments = module.parse_arguments(["--train", *EDITED[task, edit].flags.split()])
+    model = module.AttentionModel(**module.DEFAULTS | arguments.given)
+    inputs, answers = module.Task().next_batch(2)
+    logits = model(inputs)[0]
+    assert logits.shape == (*answers.shape, 11) and np.isfinite(logits).all()
+
+
+def test_a_place_that_is_not_there_exactly_once_is_refused():
+    diff = "@@ here\n a\n-b\n@@ there\n-c\n+d\n"
+    assert edits.apply("\na\nb\n\nc\n", diff) == "\na\n\nd\n"
+    for source in ("\na\nb\n", "\na\nb\nc\na\nb\n", "\na\nx\nb\nc\n"):
+        with pytest.raises(ValueError, match="times"):
+            edits.apply(source, diff)
+
+
+def test_a_number_goes_where_there_is_a_place_for_it():
+    for edit in ("A 2", "H"):
+        with pytest.raises(ValueError, match="number"):
+            edits.program(1, edit)
+
+
+# --- Edits against what they claim to be ----------------------------------------------------------------
+
+
+@pytest.fixture
+def arrays():
+    """Return a random query, key and value of depth 64."""
+    generator = np.random.default_rng(0)
+    return [generator.normal(size=(3, length, 64)).astype(np.float32) for length in (4, 5, 5)]
+
+
+def test_without_the_square_root_the_score_is_the_dot_product_of_keras(arrays, edited):
+    query, key, value = arrays
+    module = edited(1, "B")
+    _, expected = module.tf.keras.layers.Attention()([query, value, key], return_attention_scores=True)
+    _, weights = module.Attention()(query=query, key=key, value=value)
+    np.testing.assert_allclose(weights, expected, atol=1e-5)
+
+
+def test_the_additive_score_is_that_of_keras(arrays, edited):
+    query, key, value = arrays
+    module = edited(1, "F")
+    keras, ours = module.tf.keras.layers.AdditiveAttention(), module.Attention()
+    keras.build([query.shape, value.shape, key.shape])
+    keras.scale.assign(np.random.default_rng(1).normal(size=64))
+    _, expected = keras([query, value, key], return_attention_scores=True)
+    ours(query=query, key=key, value=value)  # Creates the weights of the layers.
+    for layer, kernel in ((ours.of_query, np.eye(64)), (ours.of_key, np.eye(64))):
+        layer.kernel.assign(kernel)
+    ours.score.kernel.assign(keras.scale[:, None])
+    np.testing.assert_allclose(ours(query=query, key=key, value=value)[1], expected, atol=1e-5)
+
+
+def test_a_sigmoid_makes_a_sum(arrays, edited):
+    query, key, value = arrays
+    output, weights = edited(1, "G").Attention()(query=query, key=key, value=value)
+    expected = 1 / (1 + np.exp(-(query @ key.transpose(0, 2, 1)) / 8))
+    np.testing.assert_allclose(weights, expected, atol=1e-5)
+    np.testing.assert_allclose(output, expected @ value + query, atol=1e-4)
+
+
+def test_fixed_weights_prefer_the_own_letter_by_their_ratio(edited):
+    weights = edited(1, "H 16.0").AttentionModel()(measuring.spell(1, " ABC").inputs)[1][0]
+    np.testing.assert_allclose(weights, (1 + 15 * np.eye(4)[1:]) / 19, atol=1e-6)
+
+
+def test_a_causal_mask_hides_what_comes_later(arrays, edited):
+    _, key, value = arrays
+    attention = edited(3, "E").Attention()
+    weights = attention(query=key, key=key, value=value)[1].numpy()
+    assert (np.triu(weights, 1) == 0).all()
+    np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
+    assert (attention(query=key[:, :1], key=key, value=value)[1].numpy() > 0).all()
+
+
+def test_sinusoids_are_those_of_the_formula(edited):
+    encoding = edited(3, "C 1").AttentionModel(pos_enc=True).positional_encoding.numpy()[0]
+    for position, dimension in itertools.product(range(11), range(64)):
+        angle = position / 10000 ** (dimension // 2 * 2 / 64)
+        expected = (np.cos if dimension % 2 else np.sin)(angle)
+        assert encoding[position, dimension] == pytest.approx(expected, abs=1e-5)
+
+
+# --- What is computed without a training ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", program.FOLDERS)
+def test_given_sequences_get_their_answers(task):
+    text = "ABBBACCA"
+    data = measuring.spell(task, text)
+    assert data.answers.tolist() == [program.solve(task, text)]
+    assert data.inputs.argmax(axis=-1).tolist() == data.letters.tolist()
+
+
+def test_the_bound_is_that_of_all_sequences():
+    """The formula with multinomial probabilities, against counting through all 177,147 sequences."""
+    letters = np.array(list(itertools.product(range(3), repeat=11)))
+    answers = (letters[:, 1:] == letters[:, :1]).sum(axis=1)
+    bags = (letters[..., None] == np.arange(3)).sum(axis=1) @ (144, 12, 1)
+    table = np.zeros((bags.max() + 1, 11))
+    np.add.at(table, (bags, answers), 1)
+    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    entropies = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
+    least, most = LESSONS[3].bound()
+    assert least == pytest.approx((table.sum(axis=1) * entropies).sum() / len(letters), abs=1e-9)
+    assert most == pytest.approx(table.max(axis=1).sum() / len(letters), abs=1e-9)
+    assert (round(least, 4), round(most, 4)) == (0.8038, 0.5901)
+
+
+# --- The trainings --------------------------------------------------------------------------------------
+
+
+def test_a_comment_or_a_docstring_does_not_train_anew():
+    source = program.source(1)
+    changed = source.replace('    """Return', '    """Give back') + "\n# The end.\n"
+    assert changed != source and trainings.identity(changed) == trainings.identity(source)
+    assert trainings.identity(source) != trainings.identity(source.replace("1e-2", "1e-3"))
+
+
+def test_what_is_trained_is_kept_and_a_failure_is_one_line(tmp_path):
+    run = trainings.Run(1, "A", "--steps 2 --print_every 1")
+    trained = trainings.Trainings(tmp_path)
+    trained.train([(run, [1])])
+    weights = trained.models(run, [1])[0](measuring.spell(1, "AAB").inputs)[1]
+    np.testing.assert_allclose(weights, 1 / 3, atol=1e-6)
+    assert [step for step, _ in trained.losses(run, 1)] == [1, 2]
+    with pytest.raises(trainings.TrainingError, match="^Task 1, edit A, .*not a number.*$"):
+        trained.train([(run._replace(flags=f"{run.flags} --lr 1e38"), [1])])
+
+    again = trainings.Trainings(tmp_path)
+    again.new_worker = None  # None is needed.
+    again.train([(run, [1])])
