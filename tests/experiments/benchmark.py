@@ -6,7 +6,7 @@
                                      also another program with these tasks and flags in FOLDER, run by a
                                      PYTHON that has what it needs; may be given more than once
 
-What is compared runs in turns, REPETITIONS times; the tables give the median and, in brackets, the least and
+What is compared runs in turns, several times; the tables give the median and, in brackets, the least and
 the most. A ratio is one of medians.
 """
 
@@ -24,7 +24,6 @@ import tqdm
 
 from . import edits, measuring
 
-REPETITIONS = 5
 STEPS = {1: 2000, 2: 1000, 3: 2000}  # Those of main.py; other programs have other defaults.
 VARIANTS = {
     "1": (1, []),
@@ -87,7 +86,7 @@ def commands(variant, programs, folder):
     return found
 
 
-def whole_processes(programs):
+def whole_processes(programs, repetitions):
     """Print what whole processes take, and how that compares with the version before."""
     floor = {("", "`import tensorflow`"): [sys.executable, "-c", "import tensorflow"]}
     floor["", "Task 1, `--help`"] = [sys.executable, edits.script(1), "--help"]
@@ -99,7 +98,7 @@ def whole_processes(programs):
         turns = {(variant, *key): words for variant, group in groups.items() for key, words in group.items()}
         turns |= {("", *key): words for key, words in floor.items()}
         runs = {key: [] for key in turns}
-        for turn in tqdm.trange(REPETITIONS, desc="repetitions"):
+        for turn in tqdm.trange(repetitions, desc="repetitions"):
             for variant in [*VARIANTS, ""]:
                 keys = [key for key in turns if key[0] == variant]
                 trained = [key for key in keys if key[1] != "--test"]
@@ -119,7 +118,7 @@ def whole_processes(programs):
     measuring.table("Whole processes", head, rows)
 
 
-def fit():
+def fit(repetitions):
     """Print what a training step takes under Keras `fit`, compiled by XLA and 50 steps for each call."""
     rows = []
     for variant, (task, flags) in VARIANTS.items():
@@ -143,7 +142,7 @@ def fit():
         data = data.cache().repeat().prefetch(8)
         model.fit(data, steps_per_epoch=100, verbose=0)
         found = []
-        for _ in range(REPETITIONS):
+        for _ in range(repetitions):
             start = time.perf_counter()
             model.fit(data, steps_per_epoch=1000, verbose=0)
             found.append((time.perf_counter() - start) * 1e3)
@@ -159,10 +158,13 @@ def main():
     parser.add_argument("--before", metavar="FOLDER", help="also measure another version of this project")
     other = {"nargs": 3, "action": "append", "default": [], "metavar": ("NAME", "PYTHON", "FOLDER")}
     parser.add_argument("--other", help="also measure another program", **other)
+    parser.add_argument(
+        "--repetitions", type=int, default=5, help="how often each process runs (%(default)s)"
+    )
     arguments = parser.parse_args()
     before = [("before", sys.executable, arguments.before)] if arguments.before else []
-    whole_processes([*arguments.other, *before, ("now", sys.executable, edits.ROOT)])
-    fit()
+    whole_processes([*arguments.other, *before, ("now", sys.executable, edits.ROOT)], arguments.repetitions)
+    fit(arguments.repetitions)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ BANDS = "Mean of ten trainings; band: least to most"
 TEN, TWENTY = range(1, 11), range(1, 21)
 SHOWN = {1: " BC CBBAA ", 2: "ABB CBACBC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
 COUNTS = ["count of A", "count of B", "count of C"]
-FORMING = [*range(20, 600, 20), *range(600, 2001, 100)]  # The training steps of the animation.
+FORMING = [*range(25, 600, 25), *range(600, 2001, 350)]  # The training steps of the animation.
 
 
 def save(figure, task, name):
@@ -153,9 +153,9 @@ DIAGRAMS = {
         {
             "letters": (0, 6, DATA, "the signal and the letters,\none-hot"),
             "embedding": (0, 5, LEARNT, "embedding, dense"),
-            "positions": (-3.1, 4, LEARNT, "with --pos_enc:\npositional_encoding, learnt"),
+            "positions": (-3.1, 4, LEARNT, "with --pos_enc: learnt\npositional_encoding"),
             "add": (0, 4, RULE, "add"),
-            "encoder": (0, 3, LEARNT, "encoder layer: self-attention,\nthen two dense layers"),
+            "encoder": (0, 3, LEARNT, "encoder layer:\nself-attention, then\ntwo dense layers"),
             "encoder heat": (3.1, 3, DATA, "heatmap of\nthe encoder"),
             "query": (-3.1, 2, LEARNT, "query, learnt:\none"),
             "attention": (0, 2, LEARNT, "attention, as in Task 1"),
@@ -183,31 +183,33 @@ def draw_diagram(task):
     """Draw the data's way through the model of a task, with the shapes for a batch of 100."""
     boxes, arrows = DIAGRAMS[task]
     highest = max(place[1] for place in boxes.values())
-    figure, plane = pyplot.subplots(figsize=(12, 1.5 * (highest + 1)), layout="constrained")
+    figure, plane = pyplot.subplots(figsize=(10, 1.4 * (highest + 1)), layout="constrained")
     plane.set(xlim=(-4.5, 4.5), ylim=(-0.4, highest + 0.4))
     plane.axis("off")
-    patches = {}
+    patches, spans = {}, {}
     for name, (across, up, colour, text) in boxes.items():
         box = {"boxstyle": "round,pad=0.4", "facecolor": colour, "edgecolor": "#666666"}
         label = plane.text(across, up, text, ha="center", va="center", bbox=box, zorder=3)
         patches[name] = label.get_bbox_patch()
     figure.canvas.draw()  # Now the boxes have their sizes, and the arrows can end at them.
+    for name, patch in patches.items():
+        spans[name] = patch.get_window_extent().transformed(plane.transData.inverted()).intervalx
     for start, end, text, bend in arrows:
         tail, head = np.array(boxes[start][:2]), np.array(boxes[end][:2])
         style = {"patchA": patches[start], "patchB": patches[end], "shrinkA": 1, "shrinkB": 1}
         style |= {"arrowstyle": "-|>", "color": "#444444", "linewidth": 1.5}
-        place = (tail + head) / 2 + (0.1, 0)
+        place, side = (tail + head) / 2 + (0.1, 0), "left"
         if bend == 1:  # Around the box between them, on its right.
-            style["connectionstyle"] = "arc,angleA=0,angleB=0,armA=240,armB=240,rad=8"
+            style["connectionstyle"] = "arc,angleA=0,angleB=0,armA=340,armB=340,rad=8"
             place += (1.8, 0)
         elif bend == -1:  # Down, then to the right.
             style["connectionstyle"] = "angle,angleA=-90,angleB=180,rad=8"
-            place = np.array([tail[0] + 0.1, head[1] + 0.1])
-        elif tail[1] == head[1]:
-            place += (-0.1, 0.14)
+            place = np.array([tail[0] + 0.1, head[1] + 0.15])
+        elif tail[1] == head[1]:  # Above the arrow, between the boxes.
+            place = np.array([np.sort([*spans[start], *spans[end]])[1:3].mean(), head[1] + 0.15])
+            side = "center"
         plane.annotate("", head, tail, arrowprops=style, zorder=1)
-        centred = "center" if tail[1] == head[1] else "left"
-        plane.text(*place, text, fontsize=13, va="center", ha=centred, style="italic", zorder=4)
+        plane.text(*place, text, fontsize=13, va="center", ha=side, style="italic", zorder=4)
     used = {colour for _, _, colour, _ in boxes.values()}
     legend = "\n".join(name for colour, name in COLOUR_NAMES.items() if colour in used)
     plane.text(-4.4, 0, legend, fontsize=13, va="center")
