@@ -42,12 +42,14 @@ PARTS = {
     "L: a division by the standard deviation": (run("L", ""), TWENTY),
     "M: a scale and a shift": (run("M", ""), TWENTY),
 }
+MORE_BLIND = {"K: as learnt; each count to itself": (run("K"), TWENTY)}
+LATER = "C, `--steps 1100`"
 MORE_APART = {
-    "K: step 3 is blind, its weights are learnt, each count attends to itself": (run("K"), TWENTY),
     "N: centring and division": (run("N", ""), TEN),
     "O: no residual, random queries": (run("O"), TWENTY),
     "Q: step 3 attends as learnt, each count to itself": (run("Q"), TWENTY),
     "without, `--steps 2000`": (run(flags="--steps 2000"), TEN),
+    LATER: (run("C", "--steps 1100"), THIRTY),
     "A, `--lr 0.003 --steps 2000`": (run("A", f"{SELF} --lr 0.003 --steps 2000"), TEN),
 }
 LONG = {
@@ -58,7 +60,7 @@ LONG = {
     "M: a scale and a shift": (run("M", "--steps 5000"), TEN),
 }
 RUNS = [row for rows in (APART, BLIND, PARTS) for row in rows.values()]
-MORE = [row for rows in (MORE_APART, LONG) for row in rows.values()]
+MORE = [row for rows in (MORE_BLIND, MORE_APART, LONG) for row in rows.values()]
 TEXTS = ("ABB CBACBC", "AABBCC    ", "AAAAAAAACC", "AABB", "ABB")
 
 
@@ -205,58 +207,73 @@ def lesson(trained):
 
 
 def print_parts(trained, title, rows):
-    """Print a table of what is right, and the loss, for rows as in APART."""
+    """Print what is right, and the loss, for rows as in APART.
+
+    Return a dict to what two_parts returns, a list, from the letter of a row, or its label without one.
+    """
+    found = {label: [two_parts(model) for model in trained.models(*row)] for label, row in rows.items()}
+    forms = ("%", "%", "%", "{:.3f}", "{:.3f}", "{:.3f}")
     cells = []
-    for label, (some, seeds) in rows.items():
-        found = [two_parts(model) for model in trained.models(some, seeds)]
-        low = sum(one[0] < 0.9 for one in found)
-        forms = ("%", "%", "%", "{:.3f}", "{:.3f}", "{:.3f}")
-        cells.append([label, len(found), *measuring.columns(found, *forms), f"{low} of {len(found)}"])
+    for label, parts in found.items():
+        low = sum(one[0] < 0.9 for one in parts)
+        cells.append([label, len(parts), *measuring.columns(parts, *forms), f"{low} of {len(parts)}"])
     rights = ["sequences right", "counts right", "difference right"]
     losses = ["loss", "of the counts", "of the difference"]
     measuring.table(title, ["", "trainings", *rights, *losses, "below 90%"], cells)
+    return {label.partition(":")[0]: parts for label, parts in found.items()}
 
 
-def pairs(trained, one, other, place, rows):
-    """Print in how many pairs of trainings with the same seed one is better in a column of two_parts."""
-    both = [trained.models(*rows[label]) for label in (one, other)]
-    found = [[two_parts(model)[place] for model in group] for group in both]
-    wins = sum(first > second for first, second in zip(*found, strict=False))
-    number = min(map(len, found))
-    print(f"\n{one.partition(':')[0]} is above {other.partition(':')[0]} in {wins} of {number} pairs.")
+def print_pairs(found, title, pairs):
+    """Print in how many pairs of trainings with the same seed the first has the smaller losses.
+
+    Args:
+        found: a dict, as print_parts returns it.
+        title: str.
+        pairs: list of two keys of it each.
+    """
+    rows = []
+    for one, other in pairs:
+        both = np.array(list(zip(found[one], found[other], strict=False)))[..., 3:]
+        wins = (both[:, 0] < both[:, 1]).sum(axis=0)
+        rows.append([one, other, *(f"{number} of {len(both)}" for number in wins)])
+    head = ["smaller with", "than with", "the loss", "of the counts", "of the difference"]
+    measuring.table(f"{title}: pairs of trainings with the same seed", head, rows)
 
 
 def print_apart(trained, everything):
     """Print what can be trained without looking at others, and what the gain consists of."""
-    print_parts(trained, "Trained anew", APART | PARTS)
+    rows = APART | PARTS | (MORE_APART if everything else {})
+    found = print_parts(trained, "Trained anew", rows)
     if everything:
-        print_parts(trained, "Trained anew: more", MORE_APART)
         print_parts(trained, "5,000 training steps", LONG)
-    rows = []
-    for label, (some, seeds) in (APART | (MORE_APART if everything else {})).items():
-        if not some.flags.endswith("2000"):
-            found = [jumps(trained.losses(some, seed)) for seed in trained.chosen(seeds)]
-            rows.append([label, len(found), sum(found), sum(one > 0 for one in found)])
+        for before, after in zip(found["C"], found[LATER], strict=True):
+            if min(before[0], after[0]) < 0.9:
+                print(f"\nC: {before[0]:.1%} after 1,000 training steps, {after[0]:.1%} after 1,100.")
+    plain, asking = list(APART)[:2]
+    pairs = [("A", asking), ("C", asking), ("P", asking), (asking, "B"), ("P", "B"), ("B", plain)]
+    print_pairs(found, "Trained anew", pairs)
+    cells = []
+    for label, (some, seeds) in rows.items():
+        if "--steps" not in some.flags:
+            each = [jumps(trained.losses(some, seed)) for seed in trained.chosen(seeds)]
+            cells.append([label, len(each), sum(each), sum(one > 0 for one in each)])
     head = ["", "trainings", "jumps", "trainings with one"]
-    measuring.table("A printed loss after training step 500 that is twice the one before", head, rows)
-    group = trained.models(*APART["E: no residual in the self-attention"])
+    measuring.table("A printed loss after training step 500 that is twice the one before", head, cells)
+    group = trained.models(run("E"), TEN)
     same = max(np.abs(np.diff(model.query.numpy()[0], axis=0)).max() for model in group)
     print(f"\nE: the largest difference between two queries, over {len(group)} models: {same}")
 
 
 def print_blind(trained, everything):
     """Print what the exchange is worth where step 3 has read nothing."""
-    rows = BLIND | ({"K": MORE_APART[next(iter(MORE_APART))]} if everything else {})
-    print_parts(trained, "Step 3 has read nothing; it attends", rows)
-    labels = {label[0]: label for label in rows}
-    for one, other in ("FH", "FI", "IH", "JH", *(["KJ"] if everything else [])):
-        print("\nOf the differences right:", end="")
-        pairs(trained, labels[one], labels[other], 2, rows)
+    rows = BLIND | (MORE_BLIND if everything else {})
+    found = print_parts(trained, "Step 3 has read nothing; it attends", rows)
+    pairs = ["FH", "FI", "IH", "JH", *(["KJ", "FK"] if everything else [])]
+    print_pairs(found, "Step 3 has read nothing", pairs)
     cells = []
-    for name in ("F", *(["K"] if everything else [])):
-        group = trained.models(*rows[labels[name]])
-        found = [[*attended(model)[:4], largest_weight(model)] for model in group]
-        cells.append([labels[name], *measuring.columns(found, *["{:.3f}"] * 5)])
+    for label in [label for label, row in rows.items() if row[0] in (run("F"), run("K"))]:
+        models = [[*attended(model)[:4], largest_weight(model)] for model in trained.models(*rows[label])]
+        cells.append([label, *measuring.columns(models, *["{:.3f}"] * 5)])
     head = ["", "the larger count", "the smaller", "'C'", "itself", "the largest of the four"]
     measuring.table("Step 3 has read nothing: its weights, A ≠ B", head, cells)
 

@@ -21,15 +21,12 @@ def first_decoding(model, inputs):
     return model.attention(query=model.query, key=key, value=key)[0].numpy()
 
 
-def self_logits(decoding, query=None):
-    """Return the scores of step 3 with the output steps, float32 (batch, 4), given their decodings.
+def self_scores(query, key):
+    """Return the scores, float32 (batch, 4), of queries (batch or 1, hidden) with keys.
 
-    Args:
-        decoding: float32 (batch, 4, hidden), before self-attention.
-        query: float32 (batch or 1, hidden), or None for the decoding of step 3.
+    The keys are float32 (batch or 1, 4, hidden).
     """
-    query = decoding[:, 3] if query is None else query
-    return (decoding @ query[..., None])[..., 0] / decoding.shape[-1] ** 0.5
+    return (key @ query[..., None])[..., 0] / key.shape[-1] ** 0.5
 
 
 def self_weights(model, decoding):
@@ -275,23 +272,29 @@ def preferred(model):
     """Return whom an average output step 3 prefers, and what makes the difference of the two scores.
 
     Returns:
-        wins: the share in which the larger count gets the higher score, if the query is the mean of step 3's
-            decodings.
-        slopes: how the score of steps 0 and 1 with that query changes for each unit of their own count.
+        longer: the share in which the larger count has the longer decoding.
+        wins: the share in which the larger count gets the higher score, if the decodings of all output steps
+            have the same length as keys; and if the query is the mean of step 3's decodings.
+        slopes: how the score with that mean query changes for each unit of a step's own count, steps 0 and 1.
         parts: how the score of step 0 less that of step 1 changes for each unit of A − B: as it is; with that
-            query; and with step 3's own query, but the mean decodings of steps 0 and 1 in place of theirs.
+            mean query; with step 3's own query, but the mean decodings of steps 0 and 1 as keys.
     """
     answers, decoding = different(model)
     rows, larger = np.arange(len(answers)), larger_count(answers)
+    lengths = np.linalg.norm(decoding, axis=-1)
+    own, mean = decoding[:, 3], decoding[:, 3].mean(axis=0)[None]
+    scores = {
+        "as it is": self_scores(own, decoding),
+        "same length": self_scores(own, decoding / lengths[..., None]),
+        "mean query": self_scores(mean, decoding),
+        "mean keys": self_scores(own, decoding.mean(axis=0)[None]),
+    }
+    wins = [(one[rows, larger] > one[rows, 1 - larger]).mean() for one in list(scores.values())[1:3]]
+    slopes = [np.polyfit(answers[:, step], scores["mean query"][:, step], 1)[0] for step in (0, 1)]
     difference = answers[:, 0] - answers[:, 1]
-    average = self_logits(decoding, decoding[:, 3].mean(axis=0)[None])
-    slopes = [np.polyfit(answers[:, step], average[:, step], 1)[0] for step in (0, 1)]
-    means = np.concatenate(
-        [np.broadcast_to(decoding[:, :3].mean(axis=0), decoding[:, :3].shape), decoding[:, 3:]], axis=1
-    )
-    scores = (self_logits(decoding), average, self_logits(means))
-    parts = [np.polyfit(difference, one[:, 0] - one[:, 1], 1)[0] for one in scores]
-    return (average[rows, larger] > average[rows, 1 - larger]).mean(), *slopes, *parts
+    both = [scores[name] for name in ("as it is", "mean query", "mean keys")]
+    parts = [np.polyfit(difference, one[:, 0] - one[:, 1], 1)[0] for one in both]
+    return (lengths[rows, larger] > lengths[rows, 1 - larger]).mean(), *wins, *slopes, *parts
 
 
 def read_out(model):
@@ -341,10 +344,10 @@ def report(group, program):
         rows.append([target, *measuring.columns(line, "%", "%")])
     head = ["A − B set to", "step 0 gets more than step 1, of A > B", "of A < B"]
     measuring.table("A − B in step 3's own decoding is set", head, rows)
-    cells = measuring.columns([preferred(model) for model in group], "%", *["{:.2f}"] * 5)
-    head = ["the larger count scores higher", "score per 'A'", "per 'B'"]
-    head += ["scores of steps 0 and 1, per unit of A − B", "with an average query", "with average counts"]
-    measuring.table("An average output step 3", head, [cells])
+    cells = measuring.columns([preferred(model) for model in group], *["%"] * 3, *["{:.2f}"] * 5)
+    head = ["the larger is longer", "wins, all keys as long", "wins, mean query", "score per 'A'", "per 'B'"]
+    head += ["score of step 0 less that of step 1, per unit of A − B", "with a mean query", "with mean keys"]
+    measuring.table("Whom an average output step 3 prefers, A ≠ B", head, [cells])
 
     untrained = []
     for seed in range(1, len(group) + 1):
