@@ -1,11 +1,10 @@
-"""What the tests share: one trained model of each variant, and how a refusal is checked."""
+"""What the tests share: one trained model of each variant."""
 
 import functools
 import os
 import pickle
 import shutil
 import signal
-import subprocess
 import time
 
 import program
@@ -17,7 +16,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
-    """Return a function from a variant's name to its training: .savepath, .plotpath and .output.
+    """Return a function from a variant's name to its training: .savepath, .plotpath and .stdout.
 
     Tests run in several processes; the first that asks for a variant trains it for all.
     """
@@ -32,13 +31,13 @@ def trained(tmp_path_factory):
         try:
             folder.mkdir()
         except FileExistsError:
-            deadline = time.monotonic() + 600
+            deadline = time.monotonic() + 300
             while not (folder / "output").exists():
                 assert time.monotonic() < deadline, "the process that trains has not ended"
                 time.sleep(0.1)
             completed = pickle.loads((folder / "output").read_bytes())
         else:
-            completed = program.run(task, "--train", "--plot", "--seed", 7, *flags, *paths)
+            completed = program.in_process(task, "--train", "--plot", "--seed", 7, *flags, *paths)
             (folder / "unfinished").write_bytes(pickle.dumps(completed))
             (folder / "unfinished").rename(folder / "output")
         assert completed.returncode == 0, completed.stderr
@@ -52,25 +51,3 @@ def trained(tmp_path_factory):
 def savepath(trained, tmp_path):
     """Return a folder with a model of Task 1 that a test may spoil."""
     return shutil.copytree(trained("1").savepath, tmp_path / "models")
-
-
-@pytest.fixture
-def refuses(capfd):
-    """Return a function that runs main(argv) in this process and checks that it is refused."""
-
-    def check(task, *flags, status, words):
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as stopped:
-            program.load(task).main([str(flag) for flag in flags])
-        completed = subprocess.CompletedProcess(flags, stopped.value.code, *capfd.readouterr())
-        program.refused(completed, status, *words)
-        return completed
-
-    return check
-
-
-def pytest_generate_tests(metafunc):
-    """Give a test that asks for `examples` two sizes: one for every day, and one for the slow part."""
-    if "examples" in metafunc.fixturenames:
-        usual, many = metafunc.function.examples
-        metafunc.parametrize("examples", (usual, pytest.param(many, marks=pytest.mark.slow)))

@@ -1,6 +1,5 @@
-"""How the tests, the benchmark and the lessons reach the three programs: as scripts, and as modules."""
+"""How the tests reach the three programs, as scripts and as modules, and how they read what these print."""
 
-import atexit
 import contextlib
 import functools
 import importlib.util
@@ -12,7 +11,6 @@ import re
 import string
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
@@ -32,58 +30,37 @@ def script(task):
     return ROOT / FOLDERS[task] / "main.py"
 
 
-def command(task, *flags):
-    """Return the command line that runs a task's main.py with these flags."""
-    return [sys.executable, str(script(task)), *map(str, flags)]
+def source(task):
+    """Return the text of this task's main.py."""
+    return script(task).read_text(encoding="utf-8")
 
 
-@functools.cache
-def compiled():
-    """Return a setting by which TensorFlow keeps compiled trainings, as tests train the same ones often."""
-    folder = tempfile.TemporaryDirectory(prefix="compiled-")
-    atexit.register(folder.cleanup)
-    return {"TF_XLA_FLAGS": f"--tf_xla_persistent_cache_directory={folder.name}"}
+# --- As scripts -------------------------------------------------------------------------------------------
 
 
-def run(task, *flags, cwd=None, **options):
-    """Run a task's main.py as a user does and return its subprocess.CompletedProcess."""
-    environment = {**os.environ, **compiled(), "PYTHONIOENCODING": "utf-8"} | options.pop("env", {})
-    options = {"capture_output": True, "text": True, "timeout": 600} | options
-    return subprocess.run(command(task, *flags), cwd=cwd or script(task).parent, env=environment, **options)
+def command(main, *flags, python=(sys.executable,)):
+    """Return the command line that runs a main.py, a task's number or a path, with these flags."""
+    path = script(main) if main in FOLDERS else main
+    return [*map(str, (*python, path, *flags))]
 
 
-@functools.cache
-def load(task):
-    """Return a task's main.py as a module."""
-    specification = importlib.util.spec_from_file_location(f"main_{task}", script(task))
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-def in_process(task, *flags):
-    """Run main(argv) in this process and return its standard output."""
-    with contextlib.redirect_stdout(io.StringIO()) as output:
-        load(task).main([str(flag) for flag in flags])
-    return output.getvalue()
-
-
-def start(*flags, task=1, **options):
-    """Start a task's main.py as a user does and return its subprocess.Popen."""
-    environment = {**os.environ, **compiled()}
-    options = {
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE,
-        "text": True,
-        "env": environment,
-    } | options
-    return subprocess.Popen(command(task, *flags), **options)
+def start(main, *flags, python=(sys.executable,), **options):
+    """Start a main.py as a user does and return its subprocess.Popen; options are those of Popen."""
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", **options.pop("env", {})}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
+    return subprocess.Popen(command(main, *flags, python=python), env=environment, **(pipes | options))
 
 
 def finish(process):
     """Wait for a process and return its subprocess.CompletedProcess."""
-    stdout, stderr = process.communicate(timeout=120)
-    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+    with process:
+        output, errors = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def run(main, *flags, **options):
+    """Run a main.py as a user does and return its subprocess.CompletedProcess."""
+    return finish(start(main, *flags, **options))
 
 
 def messages(completed):
@@ -95,31 +72,65 @@ def messages(completed):
 def refused(completed, status, *words):
     """Check that a run ended with this status and one line of its own, with these words in it."""
     lines = messages(completed)
-    assert completed.returncode == status, completed
-    assert len(lines) == 1, completed.stderr
-    pattern = r"main\.py: error: .+; see --help" if status == 2 else r"main\.py: error: .+"
-    assert re.fullmatch(pattern, lines[0]) and lines[0].isprintable(), lines[0]
+    assert completed.returncode == status and len(lines) == 1, completed
+    assert lines[0].startswith("main.py: error: ")
     for word in words:
         assert str(word) in lines[0], lines[0]
 
 
+# --- As modules -------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def load(main):
+    """Return a main.py, a task's number or a path, as a module."""
+    path = script(main) if main in FOLDERS else main
+    specification = importlib.util.spec_from_file_location(f"main of {path.parent.name}", path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def in_process(main, *flags):
+    """Run main(argv) in this process and return a subprocess.CompletedProcess, as `run` does."""
+    output, errors, status = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        try:
+            load(main).main([str(flag) for flag in flags])
+        except SystemExit as end:  # As Python ends: a text goes to standard error.
+            status = end.code
+            if isinstance(status, str):
+                print(status, file=errors)
+                status = 1
+    return subprocess.CompletedProcess(flags, status, output.getvalue(), errors.getvalue())
+
+
+def output_of(main, *flags):
+    """Run main(argv) in this process, without anything on standard error, and return its standard output."""
+    completed = in_process(main, *flags)
+    assert completed.returncode == 0 and not messages(completed), completed
+    return completed.stdout
+
+
+def load_model(task, savepath):
+    """Return the model that --test finds in a folder, and its settings."""
+    module = load(task)
+    return module.load_model(module.parse_arguments(["--test", "--savepath", str(savepath)]))
+
+
+# --- What they write --------------------------------------------------------------------------------------
+
+
 def contents(savepath):
     """Return the arrays in a folder's checkpoint.npz, a dict, and its description, read by NumPy alone."""
-    with np.load(pathlib.Path(savepath) / "checkpoint.npz", allow_pickle=False) as archive:
+    with np.load(savepath / "checkpoint.npz", allow_pickle=False) as archive:
         arrays = dict(archive)
     return arrays, json.loads(arrays.pop("description").item())
 
 
-def loaded(savepath, task=1):
-    """Return the weights, a dict of arrays, and the settings of the model that --test finds in a folder."""
-    module = load(task)
-    model, settings = module.load_model(module.parse_arguments(["--test", "--savepath", str(savepath)]))
-    return {name: weight.numpy() for name, weight in module.named_weights(model).items()}, settings
-
-
-def same(arrays, others):
-    """Return whether two dicts hold the same names and the same finite arrays."""
-    return set(arrays) == set(others) and all(np.array_equal(arrays[name], others[name]) for name in arrays)
+def files(folder):
+    """Return the sorted names of the files in a folder."""
+    return sorted(path.name for path in folder.iterdir())
 
 
 NUMBERS = r"\[[-\d., e]*\]"
@@ -130,15 +141,15 @@ OUTPUT = re.compile(
     rf"(?P<attention>(?:Output step \d+ attended mainly to Input steps: \[[\d ]+\]\n{NUMBERS}\n)+)"
     rf"(?:\nSelf-Attention: \n(?P<self_attention>(?:Attention of Output step \d+:\n{NUMBERS}\n)+))?"
     rf"(?:\nL2-Norm of Positional Encoding:\n(?P<norms>{NUMBERS})\n)?"
-    r"\nAccuracy on 10000 new samples: (?P<sequences>\d+\.\d\d)% of sequences, "
-    r"(?P<steps>\d+\.\d\d)% of output steps\n"
+    r"\nAccuracy on (?P<samples>\d+) new samples of length (?P<length>\d+): "
+    r"(?P<sequences>\d+\.\d\d)% of sequences, (?P<steps>\d+\.\d\d)% of output steps\n"
     r"(?P<plots>(?:Plot saved to .+\.png\.\n)*)"
 )
 
 
 def lists(text):
     """Return each line of the text that is a list of numbers, as a list of float."""
-    return [json.loads(line) for line in text.splitlines() if line.startswith("[")]
+    return [json.loads(line) for line in (text or "").splitlines() if line.startswith("[")]
 
 
 def parse(output):
@@ -151,10 +162,10 @@ def parse(output):
         "prediction": [int(count) for count in match["prediction"].split()],
         "attention": lists(match["attention"]),
         "mainly": [[int(step) for step in steps.split()] for steps in mainly],
-        "self_attention": match["self_attention"] and lists(match["self_attention"]),
-        "norms": match["norms"] and lists(match["norms"])[0],
-        "sequences": float(match["sequences"]),
-        "steps": float(match["steps"]),
+        "self_attention": lists(match["self_attention"]),
+        "norms": lists(match["norms"]),
+        **{name: int(match[name]) for name in ("samples", "length")},
+        **{name: float(match[name]) for name in ("sequences", "steps")},
         "plots": re.findall(r"Plot saved to (.+)\.\n", match["plots"]),
     }
 

@@ -77,60 +77,39 @@ def test_a_query_of_batch_one_serves_the_whole_batch(number):
 
 
 SIZES = {"max_len": 7, "vocab_size": 5, "hidden": 12}
+NORM, ENCODER_LAYER = [(12,)] * 2, [(12,)] * 5 + [(12, 24), (24,), (24, 12)]
+REST = {1: [(1, 5, 12), (6, 12)], 2: [(1, 6, 12), (6, 12)], 3: [(1, 1, 12), (5, 12)]}
+MODELS = [
+    (1, {}, [], ()),
+    (2, {"self_att": False}, [], (None,)),
+    (2, {"self_att": True}, NORM, ((3, 6, 6),)),
+    (3, {"pos_enc": False, "enc_layers": 0}, [], ([],)),
+    (3, {"pos_enc": True, "enc_layers": 1}, [(1, 8, 12), *ENCODER_LAYER], ([(3, 8, 8)],)),
+    (3, {"pos_enc": False, "enc_layers": 3}, 3 * ENCODER_LAYER, ([(3, 8, 8)] * 3,)),
+]
 
 
-def check_weights(weights, shape):
-    """Check that these are attention weights of this shape."""
-    assert weights.shape == shape
+def checked_shape(weights):
+    """Return the shape of attention weights, after a check that they are that; of each, if it is a list."""
+    if weights is None or isinstance(weights, list):
+        return weights and [checked_shape(each) for each in weights]
     assert (weights.numpy() > 0).all()
     np.testing.assert_allclose(weights.numpy().sum(axis=-1), 1, atol=1e-5)
+    return tuple(weights.shape)
 
 
-def weight_shapes(model):
-    """Return the sorted shapes of a model's weights."""
-    return sorted(tuple(weight.shape) for weight in model.weights)
-
-
-def test_shapes_of_task_1():
-    module = program.load(1)
-    model = module.AttentionModel(**SIZES)
-    logits, weights = model(module.Task(7, 5).next_batch(3)[0])
-    assert logits.shape == (3, 5, 8)
-    check_weights(weights, (3, 5, 7))
-    assert weight_shapes(model) == sorted([(1, 5, 12), (6, 12), (12,), (12,), (12,), (12, 8), (8,)])
-    assert (module.AttentionModel(**SIZES).query.numpy() == 0).all()
-
-
-@pytest.mark.parametrize("self_att", (False, True))
-def test_shapes_of_task_2(self_att):
-    module = program.load(2)
-    model = module.AttentionModel(**SIZES, self_att=self_att)
-    logits, weights, self_attention_weights = model(module.Task(7, 5).next_batch(3)[0])
-    assert logits.shape == (3, 6, 8)
-    check_weights(weights, (3, 6, 7))
-    norms = [(12,), (12,)] * (2 if self_att else 1)
-    assert weight_shapes(model) == sorted([(1, 6, 12), (6, 12), (12,), *norms, (12, 8), (8,)])
-    if self_att:
-        check_weights(self_attention_weights, (3, 6, 6))
-    else:
-        assert self_attention_weights is None
-
-
-@pytest.mark.parametrize("pos_enc", (False, True))
-@pytest.mark.parametrize("enc_layers", (0, 1, 3))
-def test_shapes_of_task_3(pos_enc, enc_layers):
-    module = program.load(3)
-    model = module.AttentionModel(**SIZES, pos_enc=pos_enc, enc_layers=enc_layers)
-    logits, weights, encoder_weights = model(module.Task(7, 5).next_batch(3)[0])
-    assert logits.shape == (3, 1, 8)
-    check_weights(weights, (3, 1, 8))
-    assert len(encoder_weights) == enc_layers
-    for layer_weights in encoder_weights:
-        check_weights(layer_weights, (3, 8, 8))
-    encoder = [(12,), (12,), (12, 24), (24,), (24, 12), (12,), (12,), (12,)] * enc_layers
-    positions = [(1, 8, 12)] * pos_enc
-    rest = [(5, 12), (12,), (1, 1, 12), (12,), (12,), (12, 8), (8,)]
-    assert weight_shapes(model) == sorted([*rest, *positions, *encoder])
+@pytest.mark.parametrize(("number", "own", "own_weights", "own_outputs"), MODELS)
+def test_shapes(number, own, own_weights, own_outputs):
+    module = program.load(number)
+    model = module.AttentionModel(**SIZES, **own)
+    logits, weights, *others = model(module.Task(7, 5).next_batch(3)[0])
+    outputs, length = {1: (5, 7), 2: (6, 7), 3: (1, 8)}[number]
+    assert logits.shape == (3, outputs, 8)
+    assert checked_shape(weights) == (3, outputs, length)
+    assert [checked_shape(other) for other in others] == [*own_outputs]
+    shapes = [tuple(weight.shape) for weight in model.weights]
+    assert sorted(shapes) == sorted([*REST[number], (12,), *NORM, (12, 8), (8,), *own_weights])
+    assert (model.query.numpy() == 0).all()
 
 
 def test_without_positions_the_order_of_letters_is_invisible():

@@ -1,11 +1,10 @@
-"""The three programs, run as a user runs them."""
+"""What training, testing and plotting print and write, for every variant and other sizes."""
 
 import re
 
 import numpy as np
 import program
 import pytest
-from program import in_process, messages
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # The least and the most sequences right in percent, and the most loss: the ranges of many trainings (forty of
@@ -17,263 +16,175 @@ QUALITY = {
     "3": (42, 59.5, 1.31),
     "3 --pos_enc": (95, 100, 0.16),
 }
-FIGURES = {
+PLOTS = {
     "1": ["encoder_decoder_attention"],
     "2": ["encoder_decoder_attention"],
     "2 --self_att": ["encoder_decoder_attention", "self_attention"],
     "3": ["encoder_decoder_attention", "encoder_self_attention_1"],
     "3 --pos_enc": ["encoder_decoder_attention", "encoder_self_attention_1", "positional_encoding"],
 }
+every_variant = pytest.mark.parametrize("variant", program.VARIANTS)
 
 
-@pytest.mark.parametrize("variant", program.VARIANTS)
+def check_images(folder, *names):
+    """Check that a folder holds these images and nothing else."""
+    assert program.files(folder) == sorted(f"{name}.png" for name in names)
+    assert all(path.read_bytes().startswith(PNG) for path in folder.iterdir())
+
+
+# --- The five variants ------------------------------------------------------------------------------------
+
+
+@every_variant
 def test_training_prints_what_the_contract_says(variant, trained):
     training = trained(variant)
     *losses, complete, saved, plot = training.stdout.splitlines()
     steps = 1000 if variant.startswith("2") else 2000
     for line, step in zip(losses, range(50, steps + 1, 50), strict=True):
         assert re.fullmatch(rf"Iteration {step} - Loss \d+\.\d+(e-\d+)?", line)
+    assert float(losses[-1].split()[-1]) < QUALITY[variant][2]
     assert complete == "Training complete!"
     assert saved == f"Model saved to {training.savepath / 'checkpoint.npz'}."
     assert plot == f"Plot saved to {training.plotpath / 'loss.png'}."
-    assert (training.plotpath / "loss.png").read_bytes().startswith(PNG)
-    assert [path.name for path in training.savepath.iterdir()] == ["checkpoint.npz"]
-    assert not messages(training)
+    assert program.files(training.savepath) == ["checkpoint.npz"]
+    check_images(training.plotpath, "loss")
+    assert not program.messages(training)
 
 
-@pytest.mark.parametrize("variant", program.VARIANTS)
+@every_variant
 def test_testing_prints_and_draws_what_the_contract_says(variant, trained, tmp_path):
     task, _ = program.VARIANTS[variant]
-    flags = ("--test", "--plot", "--seed", 3, "--savepath", trained(variant).savepath)
-    testing = program.run(task, *flags, "--plotpath", tmp_path / "plots")
-    assert testing.returncode == 0 and not messages(testing)
-    found = program.parse(testing.stdout)
+    flags = ("--test", "--plot", "--savepath", trained(variant).savepath, "--plotpath", tmp_path)
+    found = program.parse(program.output_of(task, *flags))
     outputs = {1: 3, 2: 4, 3: 1}[task]
-    assert len(found["input"]) == (11 if task == 3 else 10)
+    assert len(found["input"]) == found["length"] == (11 if task == 3 else 10)
     assert len(found["prediction"]) == len(found["attention"]) == outputs
     for weights, mainly in zip(found["attention"], found["mainly"], strict=True):
         assert len(weights) == len(found["input"])
         assert sum(weights) == pytest.approx(1, abs=0.006)
         assert mainly == [step for step, weight in enumerate(weights) if weight == max(weights)]
-    if variant == "2 --self_att":
-        assert np.shape(found["self_attention"]) == (4, 4)
-        assert np.sum(found["self_attention"], axis=1) == pytest.approx(1, abs=0.003)
-    else:
-        assert found["self_attention"] is None
-    if variant == "3 --pos_enc":
-        assert len(found["norms"]) == 11
-    else:
-        assert found["norms"] is None
-    assert found["plots"] == [str(tmp_path / "plots" / f"{name}.png") for name in FIGURES[variant]]
-    for plot in (tmp_path / "plots").iterdir():
-        assert plot.read_bytes().startswith(PNG)
-    assert len(list((tmp_path / "plots").iterdir())) == len(FIGURES[variant])
-    lowest, highest, loss = QUALITY[variant]
+    assert [len(row) for row in found["self_attention"]] == [4] * 4 * (variant == "2 --self_att")
+    assert all(sum(row) == pytest.approx(1, abs=0.003) for row in found["self_attention"])
+    assert [len(row) for row in found["norms"]] == [11] * (variant == "3 --pos_enc")
+    assert found["plots"] == [str(tmp_path / f"{name}.png") for name in PLOTS[variant]]
+    check_images(tmp_path, *PLOTS[variant])
+    lowest, highest, _ = QUALITY[variant]
     assert lowest <= found["sequences"] <= highest
-    assert found["steps"] >= found["sequences"]
-    assert float(re.findall(r"Loss (\S+)", trained(variant).stdout)[-1]) < loss
+    assert found["sequences"] <= found["steps"] and found["samples"] == 10000
 
 
-def test_the_printed_accuracy_is_that_of_the_model(trained):
-    module = program.load(1)
-    model, settings = module.load_model(
-        module.parse_arguments(["--test", "--savepath", str(trained("1").savepath)])
-    )
-    inputs, labels = module.Task(generator=np.random.default_rng(0)).next_batch(4000)
-    right = np.argmax(model(inputs)[0], axis=-1) == labels.argmax(axis=-1)
-    sequences, steps = module.accuracy(model, module.Task(), length=10)
-    assert sequences == pytest.approx(right.all(axis=-1).mean(), abs=0.02)
-    assert steps == pytest.approx(right.mean(), abs=0.01)
+@every_variant
+def test_the_printed_accuracy_is_that_of_the_model(variant, trained):
+    task, _ = program.VARIANTS[variant]
+    model, settings = program.load_model(task, trained(variant).savepath)
+    assert settings["max_len"] == 10
+    inputs, answers = program.load(task).Task(generator=np.random.default_rng(0)).next_batch(10000)
+    right = np.argmax(model(inputs)[0], axis=-1) == answers
+    found = program.parse(program.output_of(task, "--plot", *where(trained(variant))))
+    assert found["sequences"] == pytest.approx(100 * right.all(axis=-1).mean(), abs=4)
+    assert found["steps"] == pytest.approx(100 * right.mean(), abs=4)
+    assert found["plots"]  # Alone, --plot means --test --plot.
+
+
+def where(training):
+    """Return the flags that name the folders of a training, to which images may be added."""
+    return "--savepath", training.savepath, "--plotpath", training.plotpath.parent / "more plots"
 
 
 INPUTS = [
-    ("1", ("--input", "AB BC"), "AB BC", None),
-    ("1", ("--input", "ab bc"), "AB BC", None),
-    ("1", ("--sample_len", 9), None, 9),
+    ("1", ("--input", "ab bc"), "AB BC", 5),
     ("1", ("--sample_len", 30), None, 30),
-    ("2 --self_att", ("--input", "AB BC"), "AB BC", None),
-    ("2 --self_att", ("--sample_len", 11), None, 11),
-    ("2", ("--sample_len", 30), None, 30),
-    ("3 --pos_enc", ("--input", "BBABC"), "BBABC", None),
-    ("3 --pos_enc", ("--signal", "B"), None, 11),
+    ("1", ("--sample_len", 3000), None, 3000),
+    ("2 --self_att", ("--input", "AB BC"), "AB BC", 5),
+    ("2", ("--sample_len", 9), None, 9),
+    ("3 --pos_enc", ("--input", "bBABC"), "BBABC", 5),
+    ("3", ("--signal", "b"), None, 11),
 ]
 
 
 @pytest.mark.parametrize(("variant", "flags", "letters", "length"), INPUTS)
 def test_the_tested_sequence_is_the_one_that_is_asked_for(variant, flags, letters, length, trained):
     task, _ = program.VARIANTS[variant]
-    found = program.parse(in_process(task, "--test", *flags, "--savepath", trained(variant).savepath))
-    assert found["input"] == letters or len(found["input"]) == length
-    assert len(found["attention"][0]) == len(found["input"])
-    if "--signal" in flags:
-        assert found["input"][0] == "B"
-        assert found["prediction"] == program.solve(3, found["input"])
+    found = program.parse(program.output_of(task, "--test", *flags, "--savepath", trained(variant).savepath))
+    assert letters in (None, found["input"])
+    assert len(found["attention"][0]) == len(found["input"]) == found["length"] == length
+    assert found["samples"] == min(10000, 10**6 // length)  # A million letters take a second or two.
+    assert "--signal" not in flags or found["input"][0] == "B"
 
+
+# --- Other flags ------------------------------------------------------------------------------------------
 
 SIZES = [
-    (1, ("--vocab_size", 26, "--max_len", 40, "--hidden", 32)),
-    (2, ("--vocab_size", 26, "--max_len", 40, "--hidden", 32, "--self_att")),
-    (3, ("--vocab_size", 26, "--max_len", 40, "--hidden", 32, "--pos_enc")),
-    (1, ("--vocab_size", 1)),
-    (3, ("--vocab_size", 1)),
-    (3, ("--enc_layers", 0, "--pos_enc")),
-    (3, ("--enc_layers", 6)),
+    (1, ("--vocab_size", 1), 10, 1, ["encoder_decoder_attention"]),
+    (2, ("--vocab_size", 26, "--max_len", 40, "--hidden", 8, "--self_att"), 40, 27, PLOTS["2 --self_att"]),
+    (3, ("--vocab_size", 1, "--enc_layers", 0), 11, 1, ["encoder_decoder_attention"]),
+    (3, ("--enc_layers", 2, "--pos_enc"), 11, 1, [*PLOTS["3 --pos_enc"], "encoder_self_attention_2"]),
 ]
 
 
-@pytest.mark.parametrize(("task", "flags"), SIZES)
-def test_other_sizes_train_test_and_plot(task, flags, tmp_path):
+@pytest.mark.parametrize(("task", "flags", "length", "outputs", "plots"), SIZES)
+def test_other_sizes_train_test_and_plot(task, flags, length, outputs, plots, tmp_path):
     paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
     steps = ("--steps", 4, "--print_every", 3, "--save_every", 5)
-    output = in_process(task, "--train", "--test", "--plot", *steps, *flags, *paths)
-    training, testing = output.split(f"Model saved to {tmp_path / 'models' / 'checkpoint.npz'}.\n")
-    assert re.fullmatch(r"Iteration 3 - Loss \S+\nIteration 4 - Loss \S+\nTraining complete!\n", training)
-    found = program.parse(testing)
-    sizes = dict(zip(flags[::2], flags[1::2], strict=False))
-    vocab_size = sizes.get("--vocab_size", 3)
-    assert len(found["input"]) == sizes.get("--max_len", 10) + (task == 3)
-    assert len(found["prediction"]) == {1: vocab_size, 2: vocab_size + 1, 3: 1}[task]
-    names = {plot.name for plot in (tmp_path / "plots").iterdir()}
-    layers = sizes.get("--enc_layers", 1) if task == 3 else 0
-    assert {"loss.png", "encoder_decoder_attention.png"} <= names
-    assert len([name for name in names if name.startswith("encoder_self_attention")]) == layers
+    output = program.output_of(task, "--train", "--test", "--plot", *steps, *flags, *paths)
+    training, testing = output.split("Input: ")
+    losses = r"Iteration 3 - Loss \S+\nIteration 4 - Loss \S+\n"
+    saved = rf"Model saved to {re.escape(str(tmp_path / 'models' / 'checkpoint.npz'))}\.\n"
+    assert re.fullmatch(rf"{losses}Training complete!\n{saved}Plot saved to .+loss\.png\.\n", training)
+    found = program.parse(f"Input: {testing}")
+    assert (len(found["input"]), len(found["prediction"])) == (length, outputs)
+    check_images(tmp_path / "plots", "loss", *plots)
 
 
-@pytest.mark.parametrize("variant", ("1", "2 --self_att", "3 --pos_enc"))
-def test_a_seed_repeats_a_run_and_another_seed_does_not(variant, tmp_path):
-    task, flags = program.VARIANTS[variant]
-    flags = ("--train", "--test", "--steps", 6, "--print_every", 2, "--savepath", tmp_path, *flags)
-    first, again, other = (in_process(task, *flags, "--seed", seed) for seed in (1, 1, 2))
-    assert first == again
-    assert first.split("Training")[0] != other.split("Training")[0]
-    assert first.split("Input")[1] != other.split("Input")[1]
+def test_how_often_it_prints_does_not_change_the_training(trained, tmp_path):
+    """Up to rounding. The last seven training steps are a call of their own."""
+    flags = ("--steps", 57, "--print_every", 25, "--seed", 7, "--savepath", tmp_path)
+    lines = program.output_of(1, "--train", *flags).splitlines()[:3]
+    assert [int(line.split()[1]) for line in lines] == [25, 50, 57]
+    assert program.contents(tmp_path)[1]["step"] == 57
+    usual = trained("1").stdout.splitlines()[0]
+    assert float(lines[1].split()[-1]) == pytest.approx(float(usual.split()[-1]), rel=1e-3)
 
 
-@pytest.mark.parametrize("every", ((1, 1), (7, 3), (100, 100)))
-def test_how_often_it_prints_and_saves_does_not_change_the_training(every, tmp_path):
-    print_every, save_every = every
-    flags = ("--train", "--steps", 20, "--seed", 1, "--savepath", tmp_path)
-    usual = in_process(1, *flags).splitlines()
-    other = in_process(1, *flags, "--print_every", print_every, "--save_every", save_every).splitlines()
-    steps = [int(line.split()[1]) for line in other if line.startswith("Iteration")]
-    assert steps == sorted({*range(print_every, 21, print_every), 20})
-    assert usual[-3].split()[-1][:6] == other[-3].split()[-1][:6]
+def test_the_test_does_not_reuse_the_data_of_the_training(trained):
+    """With one seed, the sequence that is tested is none of the first that a model was trained with."""
+    flags = ("--test", "--seed", 1, "--savepath", trained("1").savepath)
+    task = program.load(1).Task(generator=np.random.default_rng(1))
+    first = task.prettify(task.next_batch(100)[0])[..., 0]
+    assert program.parse(program.output_of(1, *flags))["input"] not in map("".join, first)
 
 
-def test_the_test_does_not_reuse_the_data_of_the_training():
-    """With one seed, the sample that is tested is not the first one that the model was trained with."""
+# --- Pictures ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def display(monkeypatch):
+    """Return main.py of Task 1 where there seems to be a display: figures stay until windows show them."""
     module = program.load(1)
-    children = np.random.default_rng(1).spawn(1)[0], np.random.default_rng(1)
-    first, second = (module.Task(generator=child).sample(100) for child in children)
-    assert (first != second).any(axis=1).all()
-
-
-def test_plot_alone_means_test_and_plot(trained, tmp_path):
-    paths = ("--savepath", trained("1").savepath, "--plotpath", tmp_path / "plots")
-    assert program.parse(in_process(1, "--plot", *paths))["plots"]
-
-
-@pytest.mark.parametrize("framework", ("tk", None))
-def test_windows_open_where_there_is_a_display(framework, trained, tmp_path, monkeypatch):
-    """The framework of the canvas is what tells a display from none; here it is only claimed."""
-    module = program.load(1)
-    shown = []
-    monkeypatch.setattr(module.pyplot, "show", lambda: shown.append(module.pyplot.get_fignums()))
-    base = type(module.pyplot.figure().canvas)
+    canvas = type(module.pyplot.figure().canvas)
+    monkeypatch.setattr(canvas, "required_interactive_framework", "tk")
     module.pyplot.close("all")
-    monkeypatch.setattr(base, "required_interactive_framework", framework)
-    paths = ("--savepath", trained("1").savepath, "--plotpath", tmp_path)
-    assert program.parse(in_process(1, "--plot", *paths))["plots"]
-    assert len(shown) == (framework is not None)
-    assert not module.pyplot.get_fignums()
+    yield module
+    module.pyplot.close("all")
 
 
-# --- Plots ------------------------------------------------------------------------------------------------
+def test_windows_open_where_there_is_a_display(display, trained, tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(display.pyplot, "show", lambda: shown.append(len(display.pyplot.get_fignums())))
+    flags = ("--plot", "--savepath", trained("1").savepath, "--plotpath", tmp_path)
+    assert program.parse(program.output_of(1, *flags))["plots"]
+    assert shown == [1]
 
 
-@pytest.mark.parametrize(
-    ("task", "earlier", "later", "gone"),
-    (
-        (2, ("--self_att",), (), {"self_attention.png"}),
-        (3, ("--pos_enc",), ("--enc_layers", 0), {"positional_encoding.png", "encoder_self_attention_1.png"}),
-        (1, (), (), set()),
-    ),
-)
-def test_images_of_an_earlier_model_do_not_stay_behind(task, earlier, later, gone, tmp_path, monkeypatch):
-    """And nothing else in the folder goes. The compilation, which takes most of the time, is left out."""
-    monkeypatch.setattr(program.load(task).tf, "function", lambda function, **_: function)
-    own = {"notes.txt", "my_attention.png", "encoder_self_attention_1.png.txt", "self_attention"}
-    for name in own:
-        (tmp_path / name).write_text("mine")
-    flags = (
-        "--train",
-        "--test",
-        "--plot",
-        "--steps",
-        1,
-        "--savepath",
-        tmp_path / "models",
-        "--plotpath",
-        tmp_path,
-    )
-    found = []
-    for others in (earlier, later):
-        in_process(task, *flags, *others)
-        found.append({path.name for path in tmp_path.iterdir()} - {"models"})
-    assert gone <= found[0] and found[1] == found[0] - gone
-    assert own <= found[1] and all((tmp_path / name).read_text() == "mine" for name in own)
-
-
-def test_many_figures_and_a_loss_of_zero_are_drawn_without_a_warning(tmp_path, capfd):
-    """Here every warning is an error; matplotlib has one for more than 20 figures, and one for a log of 0."""
-    module = program.load(3)
-    names = [f"encoder_self_attention_{layer}" for layer in range(1, 26)]
-    drawings = {name: (module.draw_heatmap, "A title", np.eye(2), "AB", "AB") for name in names}
-    module.plot(drawings | {"loss": (module.draw_losses, [(1, 0.0), (2, 0.0)])}, tmp_path)
-    assert sorted(path.stem for path in tmp_path.iterdir()) == sorted([*names, "loss"])
-    assert not capfd.readouterr().err and not module.pyplot.get_fignums()
-
-
-def test_a_training_that_reaches_a_loss_of_zero_is_drawn(tmp_path, capfd):
-    flags = ("--vocab_size", 1, "--steps", 300, "--lr", 1, "--savepath", tmp_path, "--plotpath", tmp_path)
-    assert "- Loss 0.0\n" in in_process(3, "--train", "--plot", *flags)
-    assert (tmp_path / "loss.png").read_bytes().startswith(PNG)
-    assert "arning" not in capfd.readouterr().err
-
-
-def test_it_trains_without_xla(tmp_path, monkeypatch):
-    """Where tf.function(jit_compile=True) cannot compile, the training goes on without."""
-    module = program.load(1)
-    function = module.tf.function
-
-    def without_xla(callable_, jit_compile=None, **options):
-        if not jit_compile:
-            return function(callable_, **options)
-
-        def refuse(*_):
-            raise module.tf.errors.UnimplementedError(None, None, "there is no XLA here")
-
-        return refuse
-
-    flags = ("--train", "--steps", 60, "--seed", 1, "--savepath", tmp_path)
-    with_xla = in_process(1, *flags)
-    monkeypatch.setattr(module.tf, "function", without_xla)
-    losses = [
-        [float(line.split()[-1]) for line in output.splitlines()[:2]]
-        for output in (with_xla, in_process(1, *flags))
-    ]
-    np.testing.assert_allclose(*losses, rtol=1e-3)
-
-
-@pytest.mark.parametrize(("rows", "columns"), ((3, 10), (1, 1), (26, 40), (4, 300), (101, 101)))
-def test_heatmaps_are_labelled_for_every_size(rows, columns):
-    module = program.load(1)
+@pytest.mark.parametrize(("rows", "columns"), ((3, 10), (1, 1), (26, 40), (4, 300)))
+def test_heatmaps_are_labelled_for_every_size(rows, columns, display, tmp_path):
     weights = np.random.default_rng(0).dirichlet(np.ones(columns), rows)
     names = [f"r{row}" for row in range(rows)], ["A "[column % 2] for column in range(columns)]
-    figure = module.draw_heatmap("A title", weights, *names)
-    figure.draw_without_rendering()
+    display.draw_heatmap("A title", weights, *names, tmp_path / "heatmap.png")
+    figure = display.pyplot.gcf()
+    figure.draw_without_rendering()  # Not in the resolution of the file.
     axes, colour_bar = figure.axes
-    assert axes.get_title() == "A title" and colour_bar.get_ylabel() == "Attention weight"
+    assert (axes.get_title(), colour_bar.get_ylabel()) == ("A title", "Attention weight")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("Input step", "Output step")
     for tick, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
         assert label.get_text() == f"{'A␣'[int(tick) % 2]}\n{int(tick)}"
@@ -287,4 +198,9 @@ def test_heatmaps_are_labelled_for_every_size(rows, columns):
     for text in axes.texts:
         column, row = text.get_position()
         assert text.get_text() == f"{weights[row, column]:.2f}"
-    module.pyplot.close(figure)
+
+
+def test_a_loss_of_zero_is_drawn_without_a_warning(tmp_path):
+    """Here every warning is an error, and matplotlib has one for a logarithm of 0."""
+    program.load(1).draw_losses([(1, 0.5), (2, 0.0)], tmp_path / "loss.png")
+    check_images(tmp_path, "loss")

@@ -1,14 +1,16 @@
-"""What the READMEs say of the programs is true of the programs."""
+"""What the pages say of the programs is true of the programs."""
 
-import ast
-import pathlib
+import functools
 import re
 
-import lessons
 import program
 import pytest
 
-PAGES = [program.ROOT / "README.md", *(program.script(task).parent / "README.md" for task in program.FOLDERS)]
+FRONT = program.ROOT / "README.md"
+LESSONS = [program.script(task).parent / "README.md" for task in program.FOLDERS]
+PAGES = [FRONT, *sorted(program.ROOT.glob("[123]_*/*.md")), program.ROOT / "tests" / "README.md"]
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+every_lesson = pytest.mark.parametrize("page", LESSONS, ids=lambda page: page.parent.name)
 
 
 def text(page):
@@ -16,62 +18,50 @@ def text(page):
     return page.read_text(encoding="utf-8")
 
 
-def described(action):
-    """Return the default of a flag as a README writes it."""
-    if isinstance(action.default, pathlib.Path):
-        return f"`{action.default.name}/` beside `main.py`"
-    if action.default is None:
-        return {"seed": "none", "sample_len": "`max_len`"}.get(action.dest, "random")
-    return "off" if action.default is False else f"{action.default:g}"
-
-
+@functools.cache
 def flags(task):
-    """Return a dict from the flags of a task to their defaults, from its parser."""
-    actions = program.load(task).parser._actions
-    return {action.option_strings[0]: described(action) for action in actions if action.dest != "help"}
+    """Return a dict from the flags of a task to their defaults, from the brackets in its help."""
+    helped = re.sub(r"\n {4,}", "  ", program.run(task, "--help").stdout)  # One line for each flag.
+    lines = re.findall(r"^  (--\w+)(?: [A-Z_]+)?  +(.+)$", helped, re.MULTILINE)
+    defaults = {flag: re.search(r"\(([^()]+)\)$", described) for flag, described in lines}
+    return {flag: default[1] if default else "off" for flag, default in defaults.items()}
 
 
-def rows(page):
-    """Return a dict from the flags in the table of a README to their defaults."""
-    lines = re.findall(r"^\| (`--[^|]+) \| ([^|]+) \|", text(page), re.MULTILINE)
-    return {flag: default for names, default in lines for flag in re.findall(r"--\w+", names)}
+@every_lesson
+def test_flags_and_defaults_are_those_of_the_help(page):
+    """The table has a row for each flag; a path is `models/` beside `main.py`."""
+    (table,) = re.findall(r"^\| flag \| default \|.*\n((?:\|.*\n)+)", text(page), re.MULTILINE)
+    rows = re.findall(r"^\| `(--\w+)` \| (.+?) \|", table, re.MULTILINE)
+    found = {flag: default.replace("`", "").removesuffix(" beside main.py") for flag, default in rows}
+    assert found == flags(int(page.parent.name[0]))
+    assert len(rows) == len(table.splitlines()) - 1  # Below the head there is a line of dashes.
 
 
-@pytest.mark.parametrize("task", program.FOLDERS)
-def test_flags_and_defaults_are_those_of_the_parser(task):
-    table = rows(program.script(task).parent / "README.md")
-    assert {flag: table[flag] for flag in flags(task)} == flags(task)
-    assert not set(table) - set(flags(task))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
+@every_page
 def test_every_command_takes_the_flags_it_shows(page):
-    tasks = program.FOLDERS if page == PAGES[0] else [int(page.parent.name[0])]
+    tasks = program.FOLDERS if page.parent.name[0] not in "123" else [int(page.parent.name[0])]
     known = {flag for task in tasks for flag in flags(task)}
-    commands = re.findall(r"main\.py((?: --\w+(?: (?:\"[^\"]*\"|[\w.-]+))?)+)", text(page))
-    assert commands
+    commands = re.findall(r"main\.py((?: --\w+(?:[ =](?:\"[^\"]*\"|[\w./-]+))?)+)", text(page))
+    assert commands or page not in (FRONT, *LESSONS)
     for command in commands:
-        assert set(re.findall(r"--\w+", command)) <= known, command
+        assert set(re.findall(r"(?<= )--\w+", command)) <= known, command
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
+@every_page
 def test_links_lead_somewhere(page):
     links = re.findall(r'\]\(([^)#\s]+)(?:#[^)]*)?\)|src="([^"]+)"', text(page))
-    for link in filter(None, (link for pair in links for link in pair)):
+    for link in map("".join, links):
         assert link.startswith("https://") or (page.parent / link).exists(), link
 
 
-@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.parent.name)
-def test_links_to_lines_show_what_they_name(page):
-    links = re.findall(r"\[`(\w+)`\]\(([^)#]*main\.py)#L(\d+)-L(\d+)\)", text(page))
-    assert links
-    for name, path, first, last in links:
-        tree = ast.parse((page.parent / path).read_text(encoding="utf-8"))
-        (node,) = (node for node in tree.body if getattr(node, "name", None) == name)
-        assert (node.lineno, node.end_lineno) == (int(first), int(last)), name
+@every_page
+def test_links_within_a_page_lead_to_a_heading(page):
+    headings = re.findall(r"^#+ (.+)$", text(page), re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    assert set(re.findall(r"\]\(#([^)]+)\)", text(page))) <= anchors
 
 
-@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.parent.name)
+@every_lesson
 def test_code_in_a_lesson_is_code_of_its_program(page):
     source = " ".join((page.parent / "main.py").read_text(encoding="utf-8").split())
     blocks = re.findall(r"```python\n(.*?)```", text(page), re.DOTALL)
@@ -80,27 +70,8 @@ def test_code_in_a_lesson_is_code_of_its_program(page):
         assert " ".join(block.split()) in source
 
 
-@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.parent.name)
-def test_an_edit_in_a_lesson_is_the_one_that_is_measured(page):
-    measured = {diff for task, diff in lessons.EDITS.values() if task == int(page.parent.name[0])}
-    (block,) = re.findall(r"```diff\n(.*?)```", text(page), re.DOTALL)
-    nothing, *edits = re.split(r"^# .*\n", block, flags=re.MULTILINE)
-    assert nothing == "" and edits
-    for edit in edits:
-        assert edit.rstrip("\n") + "\n" in measured
-
-
-@pytest.mark.parametrize(("page", "most"), list(zip(PAGES, (130, 320, 320, 320), strict=True)))
-def test_a_page_can_be_read_in_one_go(page, most):
-    assert len(text(page).splitlines()) <= most
-
-
-def test_the_commands_of_the_front_page_are_those_that_are_tested():
-    """The third command is what CI runs; the first differs from it in what it installs and starts."""
-    first, second, third = re.findall(r"^(?:python3|py) -m venv .*$", text(PAGES[0]), re.MULTILINE)
-    assert first.endswith("main.py --train --test --plot")
-    assert second == first.replace("python3 -m", "py -m").replace(".venv/bin/", ".venv\\Scripts\\").replace(
-        "1_counting-letters/", "1_counting-letters\\"
-    )
-    assert third.endswith("-m pytest tests")
-    assert third in text(program.ROOT / "tests" / "README.md")
+def test_the_test_command_of_the_front_page_is_that_of_the_tests():
+    """The first line with it is what CI runs."""
+    command = next(line for line in text(FRONT).splitlines() if "pytest tests" in line)
+    assert command.endswith("-m pytest tests")
+    assert command in text(program.ROOT / "tests" / "README.md")
