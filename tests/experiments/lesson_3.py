@@ -21,11 +21,7 @@ def run(edit=None, flags=POSITIONS):
 
 PLAIN, MARKED, AVERAGES = run(flags=""), run(), run("A+B")
 # The rows of each table: what a reader calls it, what is trained, and the seeds.
-ORDER = {
-    "without `--pos_enc`": (PLAIN, TWENTY),
-    "without, `--steps 5000`": (run(flags="--steps 5000"), TEN),
-    "`--pos_enc`": (MARKED, THIRTY),
-}
+ORDER = {"without `--pos_enc`": (PLAIN, TWENTY), "`--pos_enc`": (MARKED, THIRTY)}
 APART = {
     "`--pos_enc`": (MARKED, THIRTY),
     "A: all weights equal in the encoder": (run("A"), TEN),
@@ -33,21 +29,25 @@ APART = {
     "A and B: no attention, only averages": (AVERAGES, THIRTY),
     "D: a vector for the first position only": (run("D"), TEN),
     "A, B and D": (run("A+B+D"), TEN),
-    "`--lr 0.01`": (run(flags=f"{POSITIONS} --lr 0.01"), TEN),
 }
 LAYERS = {
     "`--enc_layers 0`": (run(flags=f"{POSITIONS} --enc_layers 0"), TEN),
     "`--enc_layers 0 --lr 0.01`": (run(flags=f"{POSITIONS} --enc_layers 0 --lr 0.01"), TEN),
-    "`--enc_layers 0 --steps 20000`": (run(flags=f"{POSITIONS} --enc_layers 0 --steps 20000"), TEN),
     "B, `--enc_layers 0 --lr 0.01`": (run("B", f"{POSITIONS} --enc_layers 0 --lr 0.01"), TEN),
-    "without `--pos_enc`, `--enc_layers 0 --lr 0.01`": (run(flags="--enc_layers 0 --lr 0.01"), TEN),
-    "`--enc_layers 2`": (run(flags=f"{POSITIONS} --enc_layers 2"), TEN),
 }
 SINUSOIDS = {
     "C 1: sinusoids": (run("C 1"), TWENTY),
     "C 6: sinusoids divided by six": (run("C 6"), TEN),
-    "C 1 and D: only the first of them": (run("C 1+D"), TWENTY),
-    "C 6 and D: only the first, divided by six": (run("C 6+D"), TEN),
+}
+MORE_ROWS = {
+    "`--lr 0.01`": (run(flags=f"{POSITIONS} --lr 0.01"), TEN),
+    "`--enc_layers 2`": (run(flags=f"{POSITIONS} --enc_layers 2"), TEN),
+    "`--enc_layers 0 --steps 20000`": (run(flags=f"{POSITIONS} --enc_layers 0 --steps 20000"), TEN),
+    "without `--pos_enc`, `--enc_layers 0 --lr 0.01`": (run(flags="--enc_layers 0 --lr 0.01"), TEN),
+    "without `--pos_enc`, `--steps 5000`": (run(flags="--steps 5000"), TEN),
+    "C 1, `--steps 5000`": (run("C 1", f"{POSITIONS} --steps 5000"), TEN),
+    "C 1 and D: only the first sinusoid vector": (run("C 1+D"), TWENTY),
+    "C 6 and D: the same, divided by six": (run("C 6+D"), TEN),
 }
 PARTS = {
     "H: the letters do not meet": (run("H"), TEN),
@@ -59,9 +59,7 @@ PARTS = {
     "N: no layer norm after the feed-forward pair": (run("N"), TEN),
     "H, `--lr 0.01`": (run("H", f"{POSITIONS} --lr 0.01"), TEN),
     "K, `--lr 0.01`": (run("K", f"{POSITIONS} --lr 0.01"), TEN),
-    "A, B and K": (run("A+B+K"), TEN),
     "A, B and K, `--lr 0.01`": (run("A+B+K", f"{POSITIONS} --lr 0.01"), TEN),
-    "C 1, `--steps 5000`": (run("C 1", f"{POSITIONS} --steps 5000"), TEN),
 }
 MASKS = {
     "E: a causal mask": (run("E", ""), TEN),
@@ -71,7 +69,7 @@ MASKS = {
     "G: a causal mask for all but the first letter": (run("G", ""), TEN),
 }
 RUNS = [row for rows in (ORDER, APART, LAYERS, SINUSOIDS) for row in rows.values()]
-MORE = [row for rows in (PARTS, MASKS) for row in rows.values()]
+MORE = [row for rows in (MORE_ROWS, PARTS, MASKS) for row in rows.values()]
 TEXTS = ("BBABCCABCAB", "BABBCCABCAB", "ABBBCCABCAB", "CBABBCABCAB", "ABABCCABCAB", "BBABC")
 
 # --- Without order ----------------------------------------------------------------------------------------
@@ -158,23 +156,47 @@ def cosines(model):
 # --- The tables -----------------------------------------------------------------------------------------
 
 
-def models(trained, row):
-    """Return the models of a row of one of the tables above."""
-    return trained.models(*row)
+def first_below(losses, most):
+    """Return the first training step with a printed loss below most, None if there is none."""
+    return next((step for step, loss in losses if loss < most), None)
+
+
+def jumps(losses):
+    """Return how long each jump of a loss lasts, in training steps, None for one that is there at the end.
+
+    It begins with a printed loss above 0.2 nats after one below 0.05, and lasts until one is below 0.1.
+    """
+    found, calm, start = [], False, None
+    for step, loss in losses:
+        if start is None:
+            calm = calm or loss < 0.05
+            start = step if calm and loss > 0.2 else None
+        elif loss < 0.1:
+            found.append(step - start)
+            start = None
+    return found if start is None else [*found, None]
 
 
 def print_rows(trained, title, rows):
     """Print a table of trainings: how many are right, the loss, where they look; then each training."""
     data, cells, each = measuring.fresh(TASK), [], []
-    for label, row in rows.items():
-        group = models(trained, row)
+    for label, (one, seeds) in rows.items():
+        group = trained.models(one, seeds)
+        losses = [trained.losses(one, seed) for seed in trained.chosen(seeds)]
         scores = [measuring.score(measuring.outputs(model, data.inputs), data.answers) for model in group]
+        steps = [step for step in (first_below(printed, 0.5) for printed in losses) if step]
+        reached = measuring.spread(steps, "{:.0f}") if steps else ""
+        reached += f", {len(steps)} of {len(group)}" if len(steps) < len(group) else ""
         weights = measuring.columns([weight_on_signal(model) for model in group], *["{:.2f}"] * 4)
-        cells.append([label, len(group), *measuring.columns(scores, "%", "{:.3f}"), *weights])
-        each.append(f"{label}: {' '.join(f'{100 * right:.1f}' for right, _ in sorted(scores))}")
-    head = ["", "trainings", "right", "loss", "weight on the signal A", "B", "C", "on any other step"]
-    measuring.table(title, head, cells)
-    print("\nSequences right, in %, each training:\n\n" + "\n".join(each), flush=True)
+        scored = measuring.columns(scores, "%", "{:.3f}")
+        cells.append([label, len(group), *scored, reached.removeprefix(", "), *weights])
+        marks = ["*" if None in jumps(printed) else "" for printed in losses]
+        shown = sorted((right, mark) for (right, _), mark in zip(scores, marks, strict=True))
+        each.append(f"{label}: {' '.join(f'{100 * right:.1f}{mark}' for right, mark in shown)}")
+    head = ["", "trainings", "right", "loss", "first loss below 0.5 at training step"]
+    measuring.table(title, [*head, "weight on the signal A", "B", "C", "on any other step"], cells)
+    print("\nSequences right, in %, each training (* ends in a jump of its loss):\n")
+    print("\n".join(each), flush=True)
 
 
 def report(trained, everything=False):
@@ -188,10 +210,13 @@ def report(trained, everything=False):
     print_rows(trained, "With order and without", ORDER)
     print_order(trained)
     print_rows(trained, "Take it apart, with `--pos_enc`", APART)
-    print_dim_letters(trained)
-    print_rows(trained, "Encoder layers, with `--pos_enc`", LAYERS)
+    print_dim_letters(trained, APART["`--pos_enc`"])
+    print_rows(trained, "No encoder layer, with `--pos_enc`", LAYERS)
     print_rows(trained, "Sinusoids, with `--pos_enc`", SINUSOIDS)
     if everything:
+        print_rows(trained, "More, with `--pos_enc` where it is not said otherwise", MORE_ROWS)
+        print_dim_letters(trained, MORE_ROWS["`--lr 0.01`"])
+        print_jumps(trained)
         print_rows(trained, "The parts of an encoder layer, with `--pos_enc`", PARTS)
         print_rows(trained, "Masks, without `--pos_enc`", MASKS)
         print_masks(trained)
@@ -200,8 +225,7 @@ def report(trained, everything=False):
 
 def print_order(trained):
     """Print what another order of the same letters changes, and what the positional vectors are."""
-    both = {"`--pos_enc`": models(trained, ORDER["`--pos_enc`"])}
-    both["without"] = models(trained, ORDER["without `--pos_enc`"])
+    both = {"`--pos_enc`": trained.models(MARKED, THIRTY), "without": trained.models(PLAIN, TWENTY)}
     rows = []
     for label, group in both.items():
         changes = measuring.columns([order_changes(model) for model in group], *["{:.1e}"] * 3)
@@ -221,33 +245,48 @@ def print_order(trained):
     print(f"Of the others with each other, mean: {measuring.spread(rest.mean(axis=1))}", flush=True)
 
 
-def print_dim_letters(trained):
+def print_dim_letters(trained, row):
     """Print how often the letters that get the least weight as a signal are answered rightly."""
-    for label in ("`--pos_enc`", "`--lr 0.01`"):
-        group = models(trained, APART[label])
-        pairs = [zip(weight_on_signal(one), right_by_signal(one), strict=False) for one in group]
-        pairs = sorted(itertools.chain(*pairs))
-        below = sum(weight < 1 / 11 for weight, _ in pairs)
-        print(f"\n{label}: of {len(pairs)} letters in {len(group)} models, {below} get less than 1/11 of")
-        print("the weight as a signal; those with the least, and how many of their sequences are right:")
-        print(", ".join(f"{weight:.2f} {100 * right:.1f}%" for weight, right in pairs[: max(5, below)]))
+    group = trained.models(*row)
+    pairs = [zip(weight_on_signal(model), right_by_signal(model), strict=False) for model in group]
+    pairs = sorted(itertools.chain(*pairs))
+    below = sum(weight < 1 / 11 for weight, _ in pairs)
+    print(
+        f"\nFlags {row[0].flags}: of the {len(pairs)} letters of {len(group)} models, {below} get less than"
+    )
+    print("1/11 of the weight as a signal; those with the least, and how many of their sequences are right:")
+    print(", ".join(f"{weight:.2f} {100 * right:.1f}%" for weight, right in pairs[: max(5, below)]))
+
+
+def print_jumps(trained):
+    """Print how many jumps of the loss there are, and how long they last."""
+    for label in ("`--lr 0.01`", "`--enc_layers 2`"):
+        one, seeds = MORE_ROWS[label]
+        found = [jumps(trained.losses(one, seed)) for seed in trained.chosen(seeds)]
+        over = [length for length in itertools.chain(*found) if length]
+        left = sum(None in one for one in found)
+        print(
+            f"\n{label}: {len(over)} jumps of the loss in {sum(map(bool, found))} of {len(found)} trainings"
+        )
+        print(f"are over after {min(over, default=0)} to {max(over, default=0)} training steps;")
+        print(f"{left} trainings end in one")
 
 
 def print_masks(trained):
     """Print what masked models do with equal letters at the beginning, and what they know of positions."""
     rows = []
-    for label, row in {**MASKS, "`--pos_enc`": APART["`--pos_enc`"]}.items():
-        cells = [interventions.right_by_run(model) for model in models(trained, row)]
-        rows.append([label, *measuring.columns(cells, *["%"] * 4)])
-    head = ["", "1", "2", "3", "4 or more"]
-    measuring.table("Right, by the number of equal letters at the beginning", head, rows)
+    for label, row in {**MASKS, **ORDER}.items():
+        cells = [interventions.right_by_run(model) for model in trained.models(*row)]
+        rows.append([label, *measuring.columns(cells, *["%"] * 3)])
+    measuring.table(
+        "Right, by the number of equal letters at the beginning", ["", "1", "2", "3 or more"], rows
+    )
     rows = []
-    for label, row in {**MASKS, "without a mask": ORDER["without `--pos_enc`"]}.items():
-        one, seeds = row
-        after = [interventions.position_in_encoding(model) for model in models(trained, row)]
+    for label, (one, seeds) in {**MASKS, "without a mask": (PLAIN, TWENTY)}.items():
+        after = [interventions.position_in_encoding(model) for model in trained.models(one, seeds)]
         module = trained.module(TASK, one.edit)
         settings = module.parse_arguments(["--train", *one.flags.split()]).given
-        before = [interventions.untrained(module, settings, seed) for seed in trained.chosen(seeds)[:10]]
+        before = [interventions.untrained(module, settings, seed) for seed in trained.chosen(seeds)]
         before = [interventions.position_in_encoding(model) for model in before]
         rows.append([label, measuring.spread(before), measuring.spread(after)])
     head = ["", "before the training", "after it"]
@@ -256,10 +295,11 @@ def print_masks(trained):
 
 def print_interventions(trained):
     """Print what happens to the answers when weights or encodings in a trained model are changed."""
-    marked, averages = models(trained, APART["`--pos_enc`"]), trained.models(AVERAGES, THIRTY)
+    marked, averages = trained.models(MARKED, THIRTY), trained.models(AVERAGES, THIRTY)
     cells = [encoder_from_signal(model) for model in marked]
     head = ["on itself", "on each letter like it", "on each other letter"]
-    measuring.table("The signal's row in the encoder", head, [measuring.columns(cells, *["{:.3f}"] * 3)])
+    cells = [measuring.columns(cells, *["{:.3f}"] * 3)]
+    measuring.table("The signal's row in the encoder", head, cells)
     cells = [interventions.used_by_the_encoder(model) for model in marked]
     head = ["equal encoder weights, all rows", "the signal's row", "the other rows"]
     head += ["vectors 0 and 5 exchanged: letter 5 is counted", "the first is counted"]
@@ -269,25 +309,21 @@ def print_interventions(trained):
     head = ["", "still right", "mean error"]
     measuring.table("The decoder's weights changed (of sequences that were right)", head, rows)
     rows = []
-    for others, alike, anew in itertools.product((False, True), repeat=3):
-        cells = [interventions.patch_signal(model, alike, others, anew) for model in marked]
-        labels = [("the signal", "the ten others")[others], ("another", "the same")[alike]]
-        labels.append(("kept", "anew")[anew])
+    for others, anew in itertools.product((False, True), repeat=2):
+        cells = [interventions.patch_signal(model, others, anew) for model in marked]
+        labels = [("the signal", "the ten others")[others], ("kept", "anew")[anew]]
         rows.append([*labels, *measuring.columns(cells, "%", "%", "{:.2f}")])
-    for others, alike in itertools.product((False, True), repeat=2):
-        cells = [interventions.patch_signal(model, alike, others, equal=True) for model in averages]
-        labels = [("the signal", "the ten others")[others], ("another", "the same")[alike]]
-        rows.append([*labels, "equal (A and B)", *measuring.columns(cells, "%", "%", "{:.2f}")])
-    head = ["replaced", "signal of the donor", "weights", "own answer", "donor's answer"]
-    head += ["moves, for each unit between the two"]
-    measuring.table("Encodings of another input, after the encoder", head, rows)
+    for others in (False, True):
+        cells = [interventions.patch_signal(model, others, equal=True) for model in averages]
+        labels = [("the signal", "the ten others")[others], "equal (A and B)"]
+        rows.append([*labels, *measuring.columns(cells, "%", "%", "{:.2f}")])
+    head = ["replaced", "weights", "own answer", "donor's answer", "moves, for each unit between the two"]
+    measuring.table("Encodings of another input with the same signal, after the encoder", head, rows)
     rows = []
-    plain = models(trained, ORDER["without `--pos_enc`"])
-    for label, group in (("`--pos_enc`", marked), ("A and B", averages), ("without", plain)):
-        cells = [interventions.answer_in_encoding(model) for model in group]
-        row = [label, *measuring.columns(cells, *["{:.3f}"] * 3)]
-        row += [measuring.percent(map(interventions.signal_elsewhere, group))]
-        rows.append([*row, measuring.spread(map(interventions.count_in_encoding, group), "{:.3f}")])
+    groups = {"`--pos_enc`": marked, "A and B": averages, "without": trained.models(PLAIN, TEN)}
+    for label, group in groups.items():
+        cells = [interventions.held_by_encodings(model) for model in group[:10]]
+        rows.append([label, *measuring.columns(cells, *["{:.3f}"] * 4, "%")])
     head = ["", "the answer from the signal's encoding", "from letter 5's, if it is like the signal"]
-    head += ["if it is another letter", "the signal's letter from letter 5's", "letter 5's own count from it"]
-    measuring.table("R² of linear fits; the signal's letter, known", head, rows)
+    head += ["if it is another letter", "letter 5's own count from it", "the signal's letter from letter 5's"]
+    measuring.table("R² of linear fits; the signal's letter, known (ten models)", head, rows)

@@ -1,7 +1,5 @@
 """What a trained model of Lesson 3 holds, and what becomes of its answers when its inside is changed."""
 
-import itertools
-
 import numpy as np
 
 from . import measuring
@@ -36,50 +34,39 @@ def decode(model, encoding, weights=None):
 # --- What the encodings hold ----------------------------------------------------------------------------
 
 
-def count_in_encoding(model):
-    """Return R² of a linear fit of the count of step 5's letter to the encoding of step 5.
+def held_by_encodings(model):
+    """Return what linear fits read from encodings, five floats.
 
-    The fit is one for each letter; the result is the least of the three.
-    """
-    data = measuring.fresh(TASK, 20000)
-    encoding = encode(model, data.inputs)[:, 5]
-    count = (data.letters == data.letters[:, 5:6]).sum(axis=-1)
-    groups = [data.letters[:, 5] == letter for letter in range(3)]
-    return min(measuring.linear_fit(encoding[group], count[group]) for group in groups)
-
-
-def answer_in_encoding(model):
-    """Return R² of a linear fit of the answer to encodings: the signal's, step 5's if like it and if not.
-
-    One fit for each pair of the signal's letter and that of step 5; the result is the mean over the pairs.
+    R² of the answer from the signal's encoding, from that of letter 5 if it is like the signal and if not,
+    each the mean over fits for one signal and one letter 5; R² of letter 5's count from its encoding, the
+    least of three fits, one for each letter; how often the signal's letter is read from letter 5's encoding.
     """
     data = measuring.fresh(TASK, 20000)
     encoding, answers = encode(model, data.inputs), data.answers[:, 0]
-    found = [[], [], []]
-    for signal, fifth in itertools.product(range(3), repeat=2):
-        cases = (data.letters[:, 0] == signal) & (data.letters[:, 5] == fifth)
-        found[1 if signal == fifth else 2].append(measuring.linear_fit(encoding[cases, 5], answers[cases]))
-        if signal == fifth:
-            cases = data.letters[:, 0] == signal
-            found[0].append(measuring.linear_fit(encoding[cases, 0], answers[cases]))
-    return [np.mean(one) for one in found]
-
-
-def signal_elsewhere(model):
-    """Return how often a linear fit tells the signal's letter from the encoding of step 5.
-
-    Fitted for each letter of step 5 on one half of the sequences and tested on the other.
-    """
-    data = measuring.fresh(TASK, 20000)
-    encoding = encode(model, data.inputs)[:, 5].astype(float)
-    right = []
+    signal, fifth = data.letters[:, 0], data.letters[:, 5]
+    count = (data.letters == data.letters[:, 5:6]).sum(axis=-1)
+    first, like, other, own, known = [], [], [], [], []
     for letter in range(3):
-        cases = data.letters[:, 5] == letter
-        features = np.column_stack([encoding[cases], np.ones(cases.sum())])
-        signal, half = data.letters[cases, 0], cases.sum() // 2
-        weights = np.linalg.lstsq(features[:half], np.eye(3)[signal[:half]], rcond=1e-5)[0]
-        right.append(((features[half:] @ weights).argmax(axis=-1) == signal[half:]).mean())
-    return np.mean(right)
+        first.append(measuring.linear_fit(encoding[signal == letter, 0], answers[signal == letter]))
+        own.append(measuring.linear_fit(encoding[fifth == letter, 5], count[fifth == letter]))
+        known.append(told(encoding[fifth == letter, 5], signal[fifth == letter]))
+        for there in range(3):
+            cases = (signal == letter) & (fifth == there)
+            (like if there == letter else other).append(
+                measuring.linear_fit(encoding[cases, 5], answers[cases])
+            )
+    return np.mean(first), np.mean(like), np.mean(other), min(own), np.mean(known)
+
+
+def told(encoding, letters):
+    """Return how often a linear fit tells the letter, int (batch,), from an encoding, float (batch, hidden).
+
+    Fitted on one half and tested on the other.
+    """
+    features = np.column_stack([encoding, np.ones(len(encoding))]).astype(float)
+    half = len(letters) // 2
+    weights = np.linalg.lstsq(features[:half], np.eye(3)[letters[:half]], rcond=1e-5)[0]
+    return ((features[half:] @ weights).argmax(axis=-1) == letters[half:]).mean()
 
 
 def position_in_encoding(model):
@@ -87,7 +74,7 @@ def position_in_encoding(model):
 
     The result is the least of the three.
     """
-    data = measuring.fresh(TASK, 2000)
+    data = measuring.fresh(TASK, 5000)
     encoding = encode(model, data.inputs)
     positions = np.broadcast_to(np.arange(data.letters.shape[1]), data.letters.shape)
     groups = [data.letters == letter for letter in range(3)]
@@ -100,15 +87,12 @@ def untrained(module, settings, seed):
     return module.AttentionModel(**module.DEFAULTS | settings)
 
 
-def right_by_run(model, most=4):
-    """Return the shares of sequences right, by the number of equal letters at the beginning.
-
-    For 1, 2, … and `most` or more, float (most,).
-    """
-    data = measuring.fresh(TASK, 20000)
+def right_by_run(model):
+    """Return the shares of sequences right with 1, 2, and 3 or more equal letters at the beginning."""
+    data = measuring.fresh(TASK)
     right = measuring.outputs(model, data.inputs).argmax(axis=-1)[:, 0] == data.answers[:, 0]
-    length = np.cumprod(data.letters == data.letters[:, :1], axis=1).sum(axis=1).clip(max=most)
-    return [right[length == one].mean() for one in range(1, most + 1)]
+    length = np.cumprod(data.letters == data.letters[:, :1], axis=1).sum(axis=1).clip(max=3)
+    return [right[length == one].mean() for one in (1, 2, 3)]
 
 
 # --- Other weights, other encodings ---------------------------------------------------------------------
@@ -192,12 +176,11 @@ def donors(own, generator, allowed):
     return chosen
 
 
-def patch_signal(model, alike, others, anew=False, equal=False):
-    """Replace encodings, after the encoder, by those of another input; see whose answer comes out.
+def patch_signal(model, others, anew=False, equal=False):
+    """Replace encodings, after the encoder, by those of an input with the same signal and another answer.
 
     Args:
         model: an AttentionModel of Task 3.
-        alike: whether the signal of the other input is the same letter; its answer differs in any case.
         others: whether the ten other encodings are replaced, or the signal's.
         anew: whether the decoder's weights are computed from the changed encodings, or kept.
         equal: whether all of the decoder's weights are equal, as in a model that was trained so.
@@ -214,14 +197,15 @@ def patch_signal(model, alike, others, anew=False, equal=False):
     facts = np.column_stack([answers, signal])
 
     def allowed(own, other):
-        return (own[:, 0] != other[:, 0]) & ((own[:, 1] == other[:, 1]) == alike)
+        return (own[:, 0] != other[:, 0]) & (own[:, 1] == other[:, 1])
 
     chosen = donors(facts, np.random.default_rng(0), allowed)
     found = chosen >= 0
     other, given = encoding[chosen[found]], answers[chosen[found]]
     encoding, answers = encoding[found], answers[found]
     patched = encoding.copy()
-    patched[:, slice(1, None) if others else slice(1)] = other[:, slice(1, None) if others else slice(1)]
+    places = slice(1, None) if others else slice(1)
+    patched[:, places] = other[:, places]
     weights = even[: len(encoding)] if equal else None if anew else decoder_weights(model, encoding)
     after = decode(model, patched, weights)
     slope = np.polyfit(given - answers, after - answers, 1)[0]
