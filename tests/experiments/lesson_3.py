@@ -291,6 +291,10 @@ def print_masks(trained):
         rows.append([label, measuring.spread(before), measuring.spread(after)])
     head = ["", "before the training", "after it"]
     measuring.table("R² of a linear fit of the position to a letter's encoding", head, rows)
+    found = [interventions.other_views(model) for model in trained.models(*MASKS["E, `--enc_layers 2`"])]
+    rows = [[name, *measuring.columns([one[name] for one in found], "%", "%")] for name in found[0]]
+    head = ["E, `--enc_layers 2`", "still right", "letter 5's kind is counted"]
+    measuring.table("What single letters see, after the training", head, rows)
 
 
 def print_interventions(trained):

@@ -158,6 +158,48 @@ def changed_weights(model):
     return {name: ((one == answers).mean(), abs(one - answers).mean()) for name, one in found.items()}
 
 
+def other_views(model):
+    """Change what single letters see in a model that was trained with a causal mask.
+
+    Only sequences that were right, in which the first letter differs from the second and from letter 5,
+    letter 4 from letter 5, and the count of the first from that of letter 5.
+
+    Returns:
+        A dict from what is changed to the share still right, and the share that counts letter 5's kind.
+    """
+    data = measuring.fresh(TASK)
+    first, second, fourth, fifth = data.letters[:, [0, 1, 4, 5]].T
+    kind = (data.letters == fifth[:, None]).sum(axis=1) - 1
+    chosen = (first != second) & (first != fifth) & (fourth != fifth) & (kind != data.answers[:, 0])
+    inputs, answers, kind = data.inputs[chosen], data.answers[chosen, 0], kind[chosen]
+    causal = np.tril(np.ones((11, 11), bool))
+    views = {"none changed": causal, "the first sees the second, too": causal.copy()}
+    views |= {
+        "letter 5 sees only itself": causal.copy(),
+        "letter 5 sees only itself and letter 4": causal.copy(),
+    }
+    views["the first sees the second, too"][0, 1] = True
+    views["letter 5 sees only itself"][5, :5] = False
+    views["letter 5 sees only itself and letter 4"][5, :4] = False
+
+    def answer(seen):
+        """Return the answers when letter i sees letter j where seen, bool (11, 11), is true."""
+        encoding = model.embedding(inputs).numpy()
+        for layer in model.encoder:
+            logits = np.where(seen, encoding @ encoding.transpose(0, 2, 1) / encoding.shape[-1] ** 0.5, -1e9)
+            weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+            weights /= weights.sum(axis=-1, keepdims=True)
+            encoding = layer.attention.layer_norm(weights @ encoding + encoding)
+            encoding = layer.layer_norm(layer.contract(layer.expand(encoding)) + encoding).numpy()
+        return decode(model, encoding)
+
+    right = answer(causal) == answers
+    found = {name: answer(seen)[right] for name, seen in views.items()}
+    return {
+        name: ((one == answers[right]).mean(), (one == kind[right]).mean()) for name, one in found.items()
+    }
+
+
 def donors(own, generator, allowed):
     """Return for each input another that is allowed, int (batch,), -1 where there is none.
 
