@@ -10,15 +10,14 @@ import matplotlib.pyplot as pyplot
 import matplotlib.ticker
 import numpy as np
 
-from . import edits, lesson_1, lesson_3, measuring, trainings
+from . import edits, lesson_1, lesson_2, lesson_3, measuring
 
 WIDTH = 1680
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Of Okabe and Ito (2008).
 STYLE = {"font.size": 15, "lines.linewidth": 2.5, "lines.markersize": 8, "legend.title_fontsize": 13}
-BANDS = "Mean of ten trainings; band: least to most"
-TEN, TWENTY = range(1, 11), range(1, 21)
 SHOWN = {1: " BC CBBAA ", 2: "ABB CBACBC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
 COUNTS = ["count of A", "count of B", "count of C"]
+POSITIONS = {"without positions": lesson_3.PLAIN, "with --pos_enc": lesson_3.MARKED}
 FORMING = [*range(25, 600, 25), *range(600, 2001, 350)]  # The training steps of the animation.
 
 
@@ -39,8 +38,9 @@ def new_axes(title, across, down):
     return figure, plane
 
 
-def add_legend(figure, title):
-    """Put the legend of a figure below it, where it hides no curve."""
+def add_legend(figure, number, *, band=True):
+    """Put the legend of a figure, of a number of trainings, below it, where it hides no curve."""
+    title = f"Mean of {number} trainings" + ("; band: least to most" if band else "")
     figure.legend(title=title, loc="outside lower center", ncols=2, fontsize=13)
 
 
@@ -50,16 +50,15 @@ def draw_range(plane, across, curves, label, colour, **options):
     plane.fill_between(across, np.min(curves, axis=0), np.max(curves, axis=0), color=colour, alpha=0.2, lw=0)
 
 
-def draw_losses(trained, task, name, title, rows, bound=None):
-    """Draw the loss curves of ten trainings of each row, a dict from a label to a trainings.Run."""
+def draw_losses(trained, task, name, title, rows, seeds, bound):
+    """Draw the loss curves of rows, a dict from a label to a trainings.Run, and a bound in nats."""
     figure, plane = new_axes(title, "Training step", "Loss (nats per output step)")
     for (label, run), colour in zip(rows.items(), COLOURS, strict=False):
-        curves = np.array([trained.losses(run, seed) for seed in TEN])
+        curves = np.array([trained.losses(run, seed) for seed in seeds])
         draw_range(plane, curves[0, :, 0], curves[..., 1], label, colour)
-    if bound is not None:
-        plane.axhline(bound, color="black", linestyle="--", label=f"the bound without order: {bound:.4f}")
+    plane.axhline(bound, color="black", linestyle="--", label=f"the bound without order: {bound:.4f}")
     plane.set_yscale("log")
-    add_legend(figure, BANDS)
+    add_legend(figure, len(seeds))
     save(figure, task, name)
 
 
@@ -223,7 +222,7 @@ def draw_forming(trained):
     """Draw the heatmap of Task 1 while it forms, as a figure and as an animation."""
     inputs = measuring.spell(1, SHOWN[1]).inputs
     found = {0: np.full((3, 10), 0.1)}  # The queries are zeros at the start: all keys are alike to them.
-    runs = {step: trainings.Run(1, None, f"--steps {step}") for step in FORMING}
+    runs = {step: lesson_1.run(flags=f"--steps {step}") for step in FORMING}
     trained.train([(run, [1]) for run in runs.values()])
     for step, run in runs.items():
         found[step] = trained.models(run, [1])[0](inputs)[1].numpy()[0]
@@ -251,7 +250,7 @@ def draw_forming(trained):
 
 def draw_counting_curve(trained):
     """Draw how the total weight of output step 0 on 'A' grows with their number: formula and measured."""
-    group = trained.models(trainings.Run(1, None, ""), TWENTY)
+    group = trained.models(*lesson_1.APART[lesson_1.MAIN])
     blank, letter = np.exp(np.log([lesson_1.ratios(model) for model in group]).mean(axis=0))
     masses = np.array([lesson_1.mass_by_count(model) for model in group])
     figure, plane = new_axes("How a weight counts", "How often 'A' occurs", "Total weight on 'A'")
@@ -261,27 +260,22 @@ def draw_counting_curve(trained):
         plane.plot(counts, curve, color=colour, label=f"formula, {length} letters")
     counts = np.arange(masses.shape[1])
     plane.plot(counts, masses.mean(axis=0), "o", color=COLOURS[0], label="measured, 10 letters")
-    add_legend(
-        figure, f"Mean of {len(group)} trainings; preferred to a blank {blank:.2f}, others {letter:.2f}"
-    )
+    add_legend(figure, len(group), band=False)
     save(figure, 1, "counting_curve")
 
 
 def draw_lengths(trained):
     """Draw what models that were trained at length 10 say at other lengths."""
     figure, plane = new_axes("Trained at length 10, tested at others", "--sample_len", "Sequences right")
-    lengths, predicted = range(1, 21), []
-    for length in lengths:
-        answers = measuring.fresh(1, 4000, seed=length, max_len=length).answers
-        predicted.append((np.rint(answers * 10 / length) == answers).all(axis=-1).mean())
-    plane.plot(lengths, predicted, color="black", ls=":", label="predicted: 10 · n / length rounds to n")
-    rows = {"main.py: an average": None, "G: a sum": "G"}
-    for (label, edit), colour in zip(rows.items(), COLOURS, strict=False):
-        group = trained.models(trainings.Run(1, edit, ""), TEN)
-        curves = [[lesson_1.accuracy_at(model, length) for length in lengths] for model in group]
-        draw_range(plane, lengths, curves, label, colour, marker="o")
+    predicted = [lesson_1.predicted_at(length) for length in lesson_1.LENGTHS]
+    label = "predicted: 10 · n / length rounds to n"
+    plane.plot(lesson_1.LENGTHS, predicted, color="black", ls=":", label=label)
+    rows = {"main.py: an average": (lesson_1.run(), lesson_1.TEN), "G: a sum": lesson_1.APART[lesson_1.SUM]}
+    for (label, row), colour in zip(rows.items(), COLOURS, strict=False):
+        curves = lesson_1.curves_by_length(trained, row)
+        draw_range(plane, lesson_1.LENGTHS, curves, label, colour, marker="o")
     plane.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
-    add_legend(figure, BANDS)
+    add_legend(figure, len(curves))
     save(figure, 1, "lengths")
 
 
@@ -290,17 +284,13 @@ def draw_lengths(trained):
 
 def draw_step_3(trained):
     """Draw to which output steps the difference attends, over A − B."""
-    data = measuring.fresh(2)
-    difference = data.answers[:, 0] - data.answers[:, 1]
-    group = trained.models(trainings.Run(2, None, "--self_att"), TEN)
-    weights = [model(data.inputs)[2].numpy()[:, 3] for model in group]
+    points, group = range(-6, 7), trained.models(*lesson_2.APART["`--self_att`"])
+    curves = np.array([lesson_2.weights_over_difference(model, points) for model in group])
     figure, plane = new_axes("What the difference step attends to", "A − B", "Self-attention weight")
-    points = np.arange(-6, 7)
     labels = ("the count of A", "the count of B", "the count of C", "itself")
     for step, (label, colour) in enumerate(zip(labels, COLOURS, strict=False)):
-        curves = [[one[difference == point, step].mean() for point in points] for one in weights]
-        draw_range(plane, points, curves, label, colour, marker="o")
-    add_legend(figure, BANDS)
+        draw_range(plane, points, curves[..., step], label, colour, marker="o")
+    add_legend(figure, len(group))
     save(figure, 2, "step_3")
 
 
@@ -309,18 +299,16 @@ def draw_step_3(trained):
 
 def draw_orders(trained):
     """Draw the decoder's weights on two orders of the same letters, without and with positions."""
-    texts, rows = ("BBABCCABCAB", "ABBBCCABCAB"), {"Without positions": "", "With --pos_enc": "--pos_enc"}
-    groups = {label: trained.models(trainings.Run(3, None, flags), TEN) for label, flags in rows.items()}
     found = []
-    for (label, group), text in itertools.product(groups.items(), texts):
-        inputs = measuring.spell(3, text).inputs
+    for (label, run), text in itertools.product(POSITIONS.items(), ("BBABCCABCAB", "ABBBCCABCAB")):
+        inputs, group = measuring.spell(3, text).inputs, trained.models(run, lesson_3.TEN)
         found.append((label, text, np.mean([model(inputs)[1].numpy()[0] for model in group], axis=0)))
     highest = max(weights.max() for _, _, weights in found)
     figure, planes = pyplot.subplots(len(found), 1, figsize=(8, 7), layout="constrained")
     for plane, (label, text, weights) in zip(planes, found, strict=True):
         image = draw_weights(plane, weights, [""], text, highest, label)
     planes[-1].set_xlabel("The same letters in two orders; the first letter is the signal")
-    figure.colorbar(image, ax=planes, label="Weight (mean of ten trainings)")
+    figure.colorbar(image, ax=planes, label=f"Weight (mean of {len(group)} trainings)")
     save(figure, 3, "orders")
 
 
@@ -329,7 +317,7 @@ def draw_orders(trained):
 
 def draw_1(trained):
     """Draw the pictures of Lesson 1."""
-    draw_shown(trained, trainings.Run(1, None, ""), 1, COUNTS, "encoder_decoder_attention")
+    draw_shown(trained, lesson_1.run(), 1, COUNTS, "encoder_decoder_attention")
     draw_forming(trained)
     draw_counting_curve(trained)
     draw_lengths(trained)
@@ -338,18 +326,16 @@ def draw_1(trained):
 def draw_2(trained):
     """Draw the pictures of Lesson 2."""
     steps = ["A", "B", "C", "|A − B|"]
-    draw_shown(trained, trainings.Run(2, None, "--self_att"), 2, steps, "self_attention_self", steps)
+    draw_shown(trained, lesson_2.ASKING, 2, steps, "self_attention_self", steps)
     draw_step_3(trained)
 
 
 def draw_3(trained):
     """Draw the pictures of Lesson 3."""
-    marked, letters = trainings.Run(3, None, "--pos_enc"), list(SHOWN[3])
-    draw_shown(trained, marked, 2, letters, "encoder_self_attention_pos")
+    draw_shown(trained, lesson_3.MARKED, 2, list(SHOWN[3]), "encoder_self_attention_pos")
     draw_orders(trained)
     least, _ = lesson_3.bound()
-    rows = {"without positions": trainings.Run(3, None, ""), "with --pos_enc": marked}
-    draw_losses(trained, 3, "losses", "Positions make the difference", rows, least)
+    draw_losses(trained, 3, "losses", "Positions make the difference", POSITIONS, lesson_3.TEN, least)
 
 
 def draw(task, trained):
