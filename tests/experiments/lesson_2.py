@@ -28,36 +28,37 @@ APART = {
     "B: all weights equal": (run("B"), THIRTY),
     "C: a second layer norm and nothing else": (run("C", ""), THIRTY),
     "D: a dense layer for each output step alone": (run("D", ""), TEN),
-    "E: no residual in the self-attention": (run("E"), TEN),
-    "P: step 3 attends to all alike, each count to itself": (run("P"), THIRTY),
+    "E: output step 3 attends to all alike, each count to itself": (run("E"), THIRTY),
+    "J: no residual in the self-attention": (run("J"), TEN),
 }
 BLIND = {
-    "F: as learnt; the counts, too": (run("F"), THIRTY),
-    "G: to itself alone; the counts, too": (run("G"), TEN),
-    "H: to all alike; the counts, too": (run("H"), THIRTY),
-    "I: to all alike; the counts as learnt": (run("I"), THIRTY),
-    "J: to all alike; each count to itself": (run("J"), THIRTY),
+    "L: as learnt; the counts, too": (run("L"), THIRTY),
+    "M: to itself alone; the counts, too": (run("M"), TEN),
+    "N: to all alike; the counts, too": (run("N"), THIRTY),
+    "O: to all alike; the counts as learnt": (run("O"), THIRTY),
+    "P: to all alike; each count to itself": (run("P"), THIRTY),
 }
 PARTS = {
-    "L: a division by the standard deviation": (run("L", ""), TWENTY),
-    "M: a scale and a shift": (run("M", ""), TWENTY),
+    "G: a division by the standard deviation": (run("G", ""), TWENTY),
+    "H: a scale and a shift": (run("H", ""), TWENTY),
 }
-MORE_BLIND = {"K: as learnt; each count to itself": (run("K"), TWENTY)}
+MORE_BLIND = {"Q: as learnt; each count to itself": (run("Q"), TWENTY)}
 LATER = "C, `--steps 1100`"
 MORE_APART = {
-    "N: centring and division": (run("N", ""), TEN),
-    "O: no residual, random queries": (run("O"), TWENTY),
-    "Q: step 3 attends as learnt, each count to itself": (run("Q"), TWENTY),
+    "I: centring and division": (run("I", ""), TEN),
+    "K: no residual, random queries": (run("K"), TWENTY),
+    "F: output step 3 attends as learnt, each count to itself": (run("F"), TWENTY),
     "without, `--steps 2000`": (run(flags="--steps 2000"), TEN),
     LATER: (run("C", "--steps 1100"), THIRTY),
-    "A, `--lr 0.003 --steps 2000`": (run("A", f"{SELF} --lr 0.003 --steps 2000"), TEN),
 }
 LONG = {
     "without `--self_att`": (run(flags="--steps 5000"), TEN),
     "`--self_att`": (run(flags=f"{SELF} --steps 5000"), TEN),
+    "A: each to itself alone": (run("A", f"{SELF} --steps 5000"), TEN),
     "C: a second layer norm": (run("C", "--steps 5000"), TEN),
-    "L: a division": (run("L", "--steps 5000"), TEN),
-    "M: a scale and a shift": (run("M", "--steps 5000"), TEN),
+    "E: output step 3 to all alike, each count to itself": (run("E", f"{SELF} --steps 5000"), TEN),
+    "G: a division": (run("G", "--steps 5000"), TEN),
+    "H: a scale and a shift": (run("H", "--steps 5000"), TEN),
 }
 RUNS = [row for rows in (APART, BLIND, PARTS) for row in rows.values()]
 MORE = [row for rows in (MORE_BLIND, MORE_APART, LONG) for row in rows.values()]
@@ -115,7 +116,7 @@ def multisets(length=10, symbols=4):
 
 
 def attended(model):
-    """Return the mean weights of step 3 where A ≠ B, and how often the larger count gets more.
+    """Return the mean weights of output step 3 where A ≠ B, and how often the larger count gets more.
 
     The five numbers: the weight on the larger count, the smaller, 'C', itself; the share of sequences in
     which the larger count gets more than the smaller.
@@ -131,7 +132,7 @@ def attended(model):
 
 
 def largest_weight(model):
-    """Return the mean over sequences of the largest weight of step 3; 0.25 would be even."""
+    """Return the mean over sequences of the largest weight of output step 3; 0.25 would be even."""
     return model(measuring.fresh(TASK).inputs)[2].numpy()[:, 3].max(axis=-1).mean()
 
 
@@ -152,14 +153,14 @@ def every_case(model):
 
 
 def letter_weights(model):
-    """Return the mean weights of step 3 on an 'A', a 'B', a 'C' and a blank."""
+    """Return the mean weights of output step 3 on an 'A', a 'B', a 'C' and a blank."""
     data = measuring.fresh(TASK)
     weights = model(data.inputs)[1].numpy()[:, 3]
     return [weights[data.letters == letter].mean() for letter in (1, 2, 3, 0)]
 
 
 def weights_over_difference(model, differences=range(-6, 7)):
-    """Return the mean weights of step 3 for each A − B, float (differences, 4)."""
+    """Return the mean weights of output step 3 for each A − B, float (differences, 4)."""
     data = measuring.fresh(TASK)
     weights = interventions.self_weights(model, interventions.first_decoding(model, data.inputs))
     signed = data.answers[:, 0] - data.answers[:, 1]
@@ -201,7 +202,7 @@ def lesson(trained):
         if label == "`--self_att`":
             inputs = measuring.spell(TASK, text).inputs
             weights = [model(inputs)[2].numpy()[0, 3] for model in group]
-            print("Weights of step 3:", ", ".join(measuring.columns(weights, *["{:.2f}"] * 4)))
+            print("Weights of output step 3:", ", ".join(measuring.columns(weights, *["{:.2f}"] * 4)))
     share, guess = best_guess()
     print(f"\nThe best guess without any letter is {guess}, right in {100 * share:.1f}%.")
 
@@ -245,12 +246,13 @@ def print_apart(trained, everything):
     rows = APART | PARTS | (MORE_APART if everything else {})
     found = print_parts(trained, "Trained anew", rows)
     if everything:
-        print_parts(trained, "5,000 training steps", LONG)
+        later = print_parts(trained, "5,000 training steps", LONG)
+        print_pairs(later, "5,000 training steps", [(list(LONG)[1], one) for one in "ACE"])
         for before, after in zip(found["C"], found[LATER], strict=True):
             if min(before[0], after[0]) < 0.9:
                 print(f"\nC: {before[0]:.1%} after 1,000 training steps, {after[0]:.1%} after 1,100.")
     plain, asking = list(APART)[:2]
-    pairs = [("A", asking), ("C", asking), ("P", asking), (asking, "B"), ("P", "B"), ("B", plain)]
+    pairs = [("A", asking), ("C", asking), ("E", asking), (asking, "B"), ("E", "B"), ("B", plain)]
     print_pairs(found, "Trained anew", pairs)
     cells = []
     for label, (some, seeds) in rows.items():
@@ -259,40 +261,40 @@ def print_apart(trained, everything):
             cells.append([label, len(each), sum(each), sum(one > 0 for one in each)])
     head = ["", "trainings", "jumps", "trainings with one"]
     measuring.table("A printed loss after training step 500 that is twice the one before", head, cells)
-    group = trained.models(run("E"), TEN)
+    group = trained.models(run("J"), TEN)
     same = max(np.abs(np.diff(model.query.numpy()[0], axis=0)).max() for model in group)
-    print(f"\nE: the largest difference between two queries, over {len(group)} models: {same}")
+    print(f"\nJ: the largest difference between two queries, over {len(group)} models: {same}")
 
 
 def print_blind(trained, everything):
-    """Print what the exchange is worth where step 3 has read nothing."""
+    """Print what the exchange is worth where output step 3 has read nothing."""
     rows = BLIND | (MORE_BLIND if everything else {})
-    found = print_parts(trained, "Step 3 has read nothing; it attends", rows)
-    pairs = ["FH", "FI", "IH", "JH", *(["KJ", "FK"] if everything else [])]
-    print_pairs(found, "Step 3 has read nothing", pairs)
+    found = print_parts(trained, "Output step 3 has read nothing; it attends", rows)
+    pairs = ["LN", "LO", "ON", "PN", *(["QP", "LQ"] if everything else [])]
+    print_pairs(found, "Output step 3 has read nothing", pairs)
     cells = []
-    for label in [label for label, row in rows.items() if row[0] in (run("F"), run("K"))]:
+    for label in [label for label, row in rows.items() if row[0] in (run("L"), run("Q"))]:
         models = [[*attended(model)[:4], largest_weight(model)] for model in trained.models(*rows[label])]
         cells.append([label, *measuring.columns(models, *["{:.3f}"] * 5)])
     head = ["", "the larger count", "the smaller", "'C'", "itself", "the largest of the four"]
-    measuring.table("Step 3 has read nothing: its weights, A ≠ B", head, cells)
+    measuring.table("Output step 3 has read nothing: its weights, A ≠ B", head, cells)
 
 
 def print_attended(trained):
-    """Print to what step 3 attends."""
+    """Print to what output step 3 attends."""
     labels = list(APART)[:2]
     rows = []
     for label in labels:
         found = [letter_weights(model) for model in trained.models(*APART[label])]
         rows.append([label, *measuring.columns(found, *["{:.3f}"] * 4)])
     head = ["", "on an 'A'", "on a 'B'", "on a 'C'", "on a blank"]
-    measuring.table("Encoder-decoder attention of step 3", head, rows)
+    measuring.table("Encoder-decoder attention of output step 3", head, rows)
 
     group = trained.models(*APART["`--self_att`"])
     found = [attended(model) for model in group]
     head = ["the larger count", "the smaller count", "'C'", "itself", "the larger gets more"]
     cells = measuring.columns(found, *["{:.3f}"] * 4, "%")
-    measuring.table("Self-attention of step 3, A ≠ B", head, [cells])
+    measuring.table("Self-attention of output step 3, A ≠ B", head, [cells])
     cases = [every_case(model) for model in group]
     lost = sum(min(case[pair] for case in cases) <= 0.5 for pair in cases[0])
     print(f"\nPairs (A, B) with A ≠ B: {len(cases[0])}. With some number of 'C', the larger count does not")
@@ -307,13 +309,13 @@ def print_attended(trained):
         range(-6, 7), zip(*map(weights_over_difference, group), strict=True), strict=True
     ):
         rows.append([difference, *measuring.columns(line, *["{:.2f}"] * 4)])
-    head = ["A − B", "on step 0, A", "on step 1, B", "on step 2, C", "on itself"]
-    measuring.table("Weights of step 3 over A − B", head, rows)
+    head = ["A − B", "on output step 0, A", "on output step 1, B", "on output step 2, C", "on itself"]
+    measuring.table("Weights of output step 3 over A − B", head, rows)
 
     rows = []
     for label in labels:
         found = [interventions.cut_off(model) for model in trained.models(*APART[label])]
         rows.append([label, *measuring.columns(found, *["%"] * len(found[0]))])
-    head = ["", "difference", "counts", "step 3 even on the letters: difference", "counts"]
-    head += ["every step on itself alone: difference", "counts"]
+    head = ["", "difference", "counts", "output step 3 even on the letters: difference", "counts"]
+    head += ["every output step on itself alone: difference", "counts"]
     measuring.table("Changed after the training: right", head, rows)

@@ -11,7 +11,7 @@ NAMES = ("A − B", "A + B", "'C'")
 
 
 def larger_count(answers):
-    """Return which of the steps 0 and 1 holds the larger count, int (batch,), for answers (batch, 4)."""
+    """Return which of output steps 0 and 1 holds the larger count, int (batch,), for answers (batch, 4)."""
     return np.where(answers[:, 0] < answers[:, 1], 1, 0)
 
 
@@ -30,12 +30,12 @@ def self_scores(query, key):
 
 
 def self_weights(model, decoding):
-    """Return how step 3 attends to the output steps, float32 (batch, 4), given their decodings."""
+    """Return how output step 3 attends to the output steps, float32 (batch, 4), given their decodings."""
     return model.self_attention(query=decoding, key=decoding, value=decoding)[1].numpy()[:, 3]
 
 
 def step_3(model, decoding, weights=None):
-    """Return the answer of step 3, int (batch,), with its weights replaced or not.
+    """Return the answer of output step 3, int (batch,), with its weights replaced or not.
 
     Args:
         model: an AttentionModel of Task 2 with self_att.
@@ -59,14 +59,14 @@ def different(model):
 
 
 def without(weights, step):
-    """Take away the weights, (batch, 4), on a step, int (batch,) or int; share it among the others."""
+    """Take away the weights, (batch, 4), on an output step, int (batch,) or int; share it among the others."""
     rest = weights.copy()
     rest[np.arange(len(rest)), step] = 0
     return rest / rest.sum(axis=-1, keepdims=True)
 
 
 def other_weights(model):
-    """Return what other weights of step 3 do, where A ≠ B.
+    """Return what other weights of output step 3 do, where A ≠ B.
 
     A dict from the change to: the fraction of differences right, the mean answer, the share of the answer 0.
     """
@@ -74,7 +74,7 @@ def other_weights(model):
     weights, larger = self_weights(model, decoding), larger_count(answers)
     changes = {
         "none": weights,
-        "steps 0 and 1 exchanged": weights[:, [1, 0, 2, 3]],
+        "output steps 0 and 1 exchanged": weights[:, [1, 0, 2, 3]],
         "none on the smaller count": without(weights, 1 - larger),
         "none on the larger count": without(weights, larger),
         "none on 'C'": without(weights, 2),
@@ -90,7 +90,8 @@ def other_weights(model):
 def cut_off(model):
     """Return the fractions of differences and of counts right in a trained model that is cut off.
 
-    As it is; with even weights of step 3 on the letters; with self_att also with every step on itself alone.
+    As it is; with even weights of output step 3 on the letters; with self_att also with every output step on
+    itself alone.
     """
     data = measuring.fresh(TASK)
     value, weights = model.key_layer(data.inputs).numpy(), model(data.inputs)[1].numpy()
@@ -128,7 +129,7 @@ def donors(answers, generator, allowed):
 
 
 def patched(model, anew):
-    """Replace the larger count's decoding by that of the same step in another input, with another count.
+    """Replace the larger count's decoding by that of another input, where it is another count.
 
     Only where the answer was right, so that there is something to explain.
 
@@ -163,9 +164,9 @@ def patched(model, anew):
 def who_or_what(model):
     """Return the fraction of differences right when the larger count's decoding loses one thing.
 
-    The weights are kept. First "what": the mean decoding of that step where it is the larger one, so that it
-    tells which step was found but no count. Then "who": the decoding of the other of the two steps from an
-    input where that step is the larger one and has the same count.
+    The weights are kept. First "what": the mean decoding of that output step where it is the larger one, so
+    that it tells which was found but no count. Then "who": the decoding of the other of the two output steps,
+    from an input where that one is the larger and has the same count.
     """
     answers, decoding = different(model)
     rows, step = np.arange(len(answers)), larger_count(answers)
@@ -186,7 +187,7 @@ def who_or_what(model):
     return found
 
 
-# --- What step 3 holds itself -----------------------------------------------------------------------------
+# --- What output step 3 holds itself ----------------------------------------------------------------------
 
 
 def read(decoding, quantity):
@@ -214,7 +215,7 @@ def quantities(answers):
 
 
 def steered(model):
-    """Erase or flip a quantity in step 3's own decoding, where A ≠ B.
+    """Erase or flip a quantity in output step 3's own decoding, where A ≠ B.
 
     To flip is to put it as far on the other side: of 0 for A − B, of its mean for the others. The last one
     moves 'C' as far as A − B is moved, in the length of the change.
@@ -249,11 +250,11 @@ def steered(model):
 
 
 def set_to(model, targets=range(-6, 7)):
-    """Set A − B in step 3's own decoding to each target, whatever the counts are, where A ≠ B.
+    """Set A − B in output step 3's own decoding to each target, whatever the counts are, where A ≠ B.
 
     Returns:
-        For each target: the share in which step 0, which counts 'A', gets more weight than step 1, of the
-        inputs with A > B and of those with A < B.
+        For each target: the share in which output step 0, which counts 'A', gets more weight than output
+        step 1, of the inputs with A > B and of those with A < B.
     """
     answers, decoding = different(model)
     difference = quantities(answers)["A − B"]
@@ -274,10 +275,10 @@ def preferred(model):
     Returns:
         longer: the share in which the larger count has the longer decoding.
         wins: the share in which the larger count gets the higher score, if the decodings of all output steps
-            have the same length as keys; and if the query is the mean of step 3's decodings.
-        slopes: how the score with that mean query changes for each unit of a step's own count, steps 0 and 1.
-        parts: how the score of step 0 less that of step 1 changes for each unit of A − B: as it is; with that
-            mean query; with step 3's own query, but the mean decodings of steps 0 and 1 as keys.
+            have the same length as keys; and if the query is the mean decoding of output step 3.
+        slopes: how the scores of output steps 0 and 1 with that mean query change per unit of their count.
+        parts: how the score of output step 0 less that of output step 1 changes per unit of A − B: as it is;
+            with that mean query; with the own query of output step 3, but mean decodings as keys.
     """
     answers, decoding = different(model)
     rows, larger = np.arange(len(answers)), larger_count(answers)
@@ -298,7 +299,7 @@ def preferred(model):
 
 
 def read_out(model):
-    """Return R² of linear fits to step 3's decoding before self-attention: A − B, A + B, 'C'."""
+    """Return R² of linear fits to output step 3's decoding before self-attention: A − B, A + B, 'C'."""
     data = measuring.fresh(TASK)
     decoding = first_decoding(model, data.inputs)[:, 3]
     return [measuring.linear_fit(decoding, quantity) for quantity in quantities(data.answers).values()]
@@ -315,7 +316,7 @@ def report(group, program):
         program: main.py of Task 2 as a module.
     """
     head = ["difference right", "mean answer", "answers 0"]
-    print_rows("Other weights of step 3, A ≠ B", head, other_weights, group, "%", "{:.2f}", "%")
+    print_rows("Other weights of output step 3, A ≠ B", head, other_weights, group, "%", "{:.2f}", "%")
     difference = different(group[0])[0][:, 3]
     print(f"\nRight would be a mean answer of {difference.mean():.2f}.")
 
@@ -337,16 +338,20 @@ def report(group, program):
         "length",
     ]
     forms = ("%", "%", "%", "{:.2f}", "{:.2f}")
-    print_rows("Step 3's own decoding is changed, A ≠ B", head, steered, group, *forms)
+    print_rows("Output step 3's own decoding is changed, A ≠ B", head, steered, group, *forms)
     rows = []
     targets = range(-6, 7)
     for target, line in zip(targets, zip(*map(set_to, group), strict=True), strict=True):
         rows.append([target, *measuring.columns(line, "%", "%")])
-    head = ["A − B set to", "step 0 gets more than step 1, of A > B", "of A < B"]
-    measuring.table("A − B in step 3's own decoding is set", head, rows)
+    head = ["A − B set to", "output step 0 gets more than output step 1, of A > B", "of A < B"]
+    measuring.table("A − B in output step 3's own decoding is set", head, rows)
     cells = measuring.columns([preferred(model) for model in group], *["%"] * 3, *["{:.2f}"] * 5)
     head = ["the larger is longer", "wins, all keys as long", "wins, mean query", "score per 'A'", "per 'B'"]
-    head += ["score of step 0 less that of step 1, per unit of A − B", "with a mean query", "with mean keys"]
+    head += [
+        "score of output step 0 less that of output step 1, per unit of A − B",
+        "with a mean query",
+        "with mean keys",
+    ]
     measuring.table("Whom an average output step 3 prefers, A ≠ B", head, [cells])
 
     untrained = []
@@ -357,7 +362,7 @@ def report(group, program):
         [label, *measuring.columns([read_out(model) for model in models], *["{:.2f}"] * len(NAMES))]
         for label, models in (("trained", group), ("never trained", untrained))
     ]
-    measuring.table("R² of a linear fit to step 3's own decoding", ["", *NAMES], rows)
+    measuring.table("R² of a linear fit to output step 3's own decoding", ["", *NAMES], rows)
 
 
 def print_rows(title, head, measure, group, *forms):
