@@ -44,9 +44,8 @@ MORE_ROWS = {
     "`--enc_layers 2`": (run(flags=f"{POSITIONS} --enc_layers 2"), TEN),
     "`--enc_layers 0 --steps 20000`": (run(flags=f"{POSITIONS} --enc_layers 0 --steps 20000"), TEN),
     "without `--pos_enc`, `--enc_layers 0 --lr 0.01`": (run(flags="--enc_layers 0 --lr 0.01"), TEN),
-    "without `--pos_enc`, `--steps 5000`": (run(flags="--steps 5000"), TEN),
     "C 1, `--steps 5000`": (run("C 1", f"{POSITIONS} --steps 5000"), TEN),
-    "C 1 and D: only the first sinusoid vector": (run("C 1+D"), TWENTY),
+    "C 1 and D: only the first sinusoid vector": (run("C 1+D"), TEN),
     "C 6 and D: the same, divided by six": (run("C 6+D"), TEN),
 }
 PARTS = {
@@ -57,13 +56,12 @@ PARTS = {
     "L: a feed-forward pair without its ReLU": (run("L"), TEN),
     "M: no residual around the feed-forward pair": (run("M"), TEN),
     "N: no layer norm after the feed-forward pair": (run("N"), TEN),
-    "H, `--lr 0.01`": (run("H", f"{POSITIONS} --lr 0.01"), TEN),
     "K, `--lr 0.01`": (run("K", f"{POSITIONS} --lr 0.01"), TEN),
     "A, B and K, `--lr 0.01`": (run("A+B+K", f"{POSITIONS} --lr 0.01"), TEN),
 }
 MASKS = {
     "E: a causal mask": (run("E", ""), TEN),
-    "E, `--lr 0.01`": (run("E", "--lr 0.01"), TWENTY),
+    "E, `--lr 0.01`": (run("E", "--lr 0.01"), TEN),
     "E, `--enc_layers 2`": (run("E", "--enc_layers 2"), TEN),
     "F: a mask for the first letter only": (run("F", ""), TEN),
     "G: a causal mask for all but the first letter": (run("G", ""), TEN),
@@ -113,12 +111,16 @@ def order_changes(model):
 # --- What a model looks at ------------------------------------------------------------------------------
 
 
-def weight_on_signal(model):
-    """Return the mean weight of the output step on the signal A, B and C, and on any other step."""
+def scored(model):
+    """Return the fraction of sequences right, the loss, and the mean weight on a signal and elsewhere.
+
+    Six floats: right, loss, the weight on the signal where that is A, B and C, and on any other step.
+    """
     data = measuring.fresh(TASK)
-    weights = model(data.inputs)[1].numpy()[:, 0]
+    logits, weights, _ = model(data.inputs)
+    weights = weights.numpy()[:, 0]
     by_letter = [weights[data.letters[:, 0] == letter, 0].mean() for letter in range(3)]
-    return *by_letter, weights[:, 1:].mean()
+    return *measuring.score(logits.numpy(), data.answers), *by_letter, weights[:, 1:].mean()
 
 
 def right_by_signal(model):
@@ -179,20 +181,18 @@ def jumps(losses):
 
 def print_rows(trained, title, rows):
     """Print a table of trainings: how many are right, the loss, where they look; then each training."""
-    data, cells, each = measuring.fresh(TASK), [], []
+    cells, each = [], []
     for label, (one, seeds) in rows.items():
-        group = trained.models(one, seeds)
+        found = [scored(model) for model in trained.models(one, seeds)]
         losses = [trained.losses(one, seed) for seed in trained.chosen(seeds)]
-        scores = [measuring.score(measuring.outputs(model, data.inputs), data.answers) for model in group]
+        right, loss, *weights = measuring.columns(found, "%", "{:.3f}", *["{:.2f}"] * 4)
         steps = [step for step in (first_below(printed, 0.5) for printed in losses) if step]
-        reached = measuring.spread(steps, "{:.0f}") if steps else ""
-        reached += f", {len(steps)} of {len(group)}" if len(steps) < len(group) else ""
-        weights = measuring.columns([weight_on_signal(model) for model in group], *["{:.2f}"] * 4)
-        scored = measuring.columns(scores, "%", "{:.3f}")
-        cells.append([label, len(group), *scored, reached.removeprefix(", "), *weights])
+        reached = [measuring.spread(steps, "{:.0f}")] if steps else []
+        reached += [f"{len(steps)} of {len(found)}"] if len(steps) < len(found) else []
+        cells.append([label, len(found), right, loss, ", ".join(reached), *weights])
         marks = ["*" if None in jumps(printed) else "" for printed in losses]
-        shown = sorted((right, mark) for (right, _), mark in zip(scores, marks, strict=True))
-        each.append(f"{label}: {' '.join(f'{100 * right:.1f}{mark}' for right, mark in shown)}")
+        shown = sorted((row[0], mark) for row, mark in zip(found, marks, strict=True))
+        each.append(f"{label}: {' '.join(f'{100 * fraction:.1f}{mark}' for fraction, mark in shown)}")
     head = ["", "trainings", "right", "loss", "first loss below 0.5 at training step"]
     measuring.table(title, [*head, "weight on the signal A", "B", "C", "on any other step"], cells)
     print("\nSequences right, in %, each training (* ends in a jump of its loss):\n")
@@ -248,7 +248,7 @@ def print_order(trained):
 def print_dim_letters(trained, row):
     """Print how often the letters that get the least weight as a signal are answered rightly."""
     group = trained.models(*row)
-    pairs = [zip(weight_on_signal(model), right_by_signal(model), strict=False) for model in group]
+    pairs = [zip(scored(model)[2:5], right_by_signal(model), strict=True) for model in group]
     pairs = sorted(itertools.chain(*pairs))
     below = sum(weight < 1 / 11 for weight, _ in pairs)
     print(
@@ -282,7 +282,7 @@ def print_masks(trained):
         "Right, by the number of equal letters at the beginning", ["", "1", "2", "3 or more"], rows
     )
     rows = []
-    for label, (one, seeds) in {**MASKS, "without a mask": (PLAIN, TWENTY)}.items():
+    for label, (one, seeds) in {**MASKS, "without a mask": (PLAIN, TEN)}.items():
         after = [interventions.position_in_encoding(model) for model in trained.models(one, seeds)]
         module = trained.module(TASK, one.edit)
         settings = module.parse_arguments(["--train", *one.flags.split()]).given
