@@ -54,7 +54,10 @@ def start(main, *flags, python=(sys.executable,), **options):
 def finish(process):
     """Wait for a process and return its subprocess.CompletedProcess."""
     with process:
-        output, errors = process.communicate(timeout=300)
+        try:
+            output, errors = process.communicate(timeout=300)
+        finally:
+            process.kill()  # If it has not ended by now.
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 

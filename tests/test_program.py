@@ -54,8 +54,8 @@ def test_training_prints_what_the_contract_says(variant, trained):
 @every_variant
 def test_testing_prints_and_draws_what_the_contract_says(variant, trained, tmp_path):
     task, _ = program.VARIANTS[variant]
-    flags = ("--test", "--plot", "--savepath", trained(variant).savepath, "--plotpath", tmp_path)
-    found = program.parse(program.output_of(task, *flags))
+    savepath = trained(variant).savepath  # Alone, --plot means --test --plot.
+    found = program.parse(program.output_of(task, "--plot", "--savepath", savepath, "--plotpath", tmp_path))
     outputs = {1: 3, 2: 4, 3: 1}[task]
     assert len(found["input"]) == found["length"] == (11 if task == 3 else 10)
     assert len(found["prediction"]) == len(found["attention"]) == outputs
@@ -68,27 +68,13 @@ def test_testing_prints_and_draws_what_the_contract_says(variant, trained, tmp_p
     assert [len(row) for row in found["norms"]] == [11] * (variant == "3 --pos_enc")
     assert found["plots"] == [str(tmp_path / f"{name}.png") for name in PLOTS[variant]]
     check_images(tmp_path, *PLOTS[variant])
-    lowest, highest, _ = QUALITY[variant]
-    assert lowest <= found["sequences"] <= highest
-    assert found["sequences"] <= found["steps"] and found["samples"] == 10000
-
-
-@every_variant
-def test_the_printed_accuracy_is_that_of_the_model(variant, trained):
-    task, _ = program.VARIANTS[variant]
-    model, settings = program.load_model(task, trained(variant).savepath)
-    assert settings["max_len"] == 10
+    model, _ = program.load_model(task, savepath)
     inputs, answers = program.load(task).Task(generator=np.random.default_rng(0)).next_batch(10000)
     right = np.argmax(model(inputs)[0], axis=-1) == answers
-    found = program.parse(program.output_of(task, "--plot", *where(trained(variant))))
     assert found["sequences"] == pytest.approx(100 * right.all(axis=-1).mean(), abs=4)
     assert found["steps"] == pytest.approx(100 * right.mean(), abs=4)
-    assert found["plots"]  # Alone, --plot means --test --plot.
-
-
-def where(training):
-    """Return the flags that name the folders of a training, to which images may be added."""
-    return "--savepath", training.savepath, "--plotpath", training.plotpath.parent / "more plots"
+    lowest, highest, _ = QUALITY[variant]
+    assert lowest <= found["sequences"] <= highest and found["samples"] == 10000
 
 
 INPUTS = [
