@@ -7,7 +7,7 @@ import matplotlib.colors
 import matplotlib.pyplot as pyplot
 import numpy as np
 
-from tests.experiments import pictures
+from . import pictures
 
 WORDS = {"fontsize": 27, "va": "center", "ha": "center"}
 
