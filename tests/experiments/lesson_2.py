@@ -255,7 +255,7 @@ def print_apart(trained, everything):
     pairs = [("A", asking), ("C", asking), ("E", asking), (asking, "B"), ("E", "B"), ("B", plain)]
     print_pairs(found, "Trained anew", pairs)
     cells = []
-    for label, (some, seeds) in rows.items():
+    for label, (some, seeds) in (rows | BLIND | (MORE_BLIND if everything else {})).items():
         if "--steps" not in some.flags:
             each = [jumps(trained.losses(some, seed)) for seed in trained.chosen(seeds)]
             cells.append([label, len(each), sum(each), sum(one > 0 for one in each)])

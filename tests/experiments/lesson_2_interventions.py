@@ -59,7 +59,7 @@ def different(model):
 
 
 def without(weights, step):
-    """Take away the weights, (batch, 4), on an output step, int (batch,) or int; share it among the others."""
+    """Share the weights, (batch, 4), on an output step, int (batch,) or int, among the others."""
     rest = weights.copy()
     rest[np.arange(len(rest)), step] = 0
     return rest / rest.sum(axis=-1, keepdims=True)
