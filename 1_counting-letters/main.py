@@ -44,7 +44,7 @@ def between(least, most):
 
 
 HERE = pathlib.Path(__file__).parent
-# What a model is built from: the defaults, and the types that check a flag or what a checkpoint says.
+# A model's settings: defaults and types. Their flags are None if not given: --test asks the checkpoint.
 DEFAULTS = {"max_len": 10, "vocab_size": 3, "hidden": 64}
 SETTINGS = {"max_len": between(1, 10**4), "vocab_size": between(1, 26), "hidden": between(1, 10**4)}
 
@@ -78,7 +78,7 @@ def parse_arguments(argv=None):
     arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
     settings = {name: getattr(arguments, name) for name in SETTINGS}
     arguments.given = {name: value for name, value in settings.items() if value is not None}
-    known = DEFAULTS if arguments.train else {"vocab_size": 26}  # --test sees it later.
+    known = DEFAULTS if arguments.train else {"vocab_size": 26}  # Else see test().
     check_input(arguments, known | arguments.given)
     return arguments
 
@@ -92,14 +92,14 @@ def check_input(arguments, settings):
 
 if __name__ == "__main__":
     parse_arguments()  # --help and wrong flags do not wait for the packages, which take seconds.
-# Keras 3, no notebook's backend for matplotlib, fewer messages, sums that are split alike on every machine.
+# Keras 3, no backend of a notebook's for matplotlib, fewer messages, sums split alike on every machine.
 os.environ.update(TF_USE_LEGACY_KERAS="0", MPLBACKEND="", TF_CPP_MIN_LOG_LEVEL="3")
 os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", TF_NUM_INTRAOP_THREADS="2")
 gc.disable()  # To search the packages' objects for garbage would take half a second.
 try:
     on_interrupt = signal.getsignal(signal.SIGINT)
     if __name__ == "__main__" and on_interrupt is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the imports without a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Not ignored: Ctrl-C ends the imports in silence.
     import matplotlib.pyplot as pyplot
     import numpy as np
     import tensorflow as tf
@@ -189,7 +189,7 @@ class AttentionModel(tf.keras.Model):
 
     def __init__(self, max_len=10, vocab_size=3, hidden=64):
         super().__init__(name="model")
-        # One query for each output step, learnt, and the same for every input.
+        # One query for each output step, learnt, the same for every input. From zeros, all are alike to it.
         self.query = self.add_weight(name="query", shape=(1, vocab_size, hidden), initializer="zeros")
         self.key_layer = tf.keras.layers.Dense(hidden, name="key_layer")
         self.attention = Attention()
@@ -208,7 +208,7 @@ class AttentionModel(tf.keras.Model):
 def train(arguments):
     """Train a model, print its loss, save it and draw the loss.
 
-    What it has reached when Ctrl-C (KeyboardInterrupt) or an output that fails (OSError) stops it is saved.
+    If Ctrl-C (KeyboardInterrupt) or an output that fails (OSError) stops it, it saves what it has reached.
     """
     if arguments.seed is not None:
         tf.keras.utils.set_random_seed(arguments.seed)
@@ -216,26 +216,26 @@ def train(arguments):
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
-    optimizer.build(model.trainable_variables)  # A compiled function cannot create its variables.
+    optimizer.build(model.trainable_variables)  # The compiled function below cannot.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
     def run_steps(inputs, answers):
         loss = 0.0
-        for step in tf.range(len(inputs)):
+        for batch in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
-                logits, *_ = model(inputs[step])
-                loss = loss_function(answers[step], logits)
+                logits, *_ = model(inputs[batch])
+                loss = loss_function(answers[batch], logits)
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
     size = (arguments.batchsize, task.max_len, len(task.letters))  # of a batch
     model(tf.zeros(size))  # If that does not fit into memory, it is better to fail now than compiled.
-    # A call costs more than such a small step, so each call runs many, up to the next line or checkpoint.
+    # A call costs more than such a small step. So each runs many, and ends where a line or a save is due.
     many = math.gcd(50, arguments.print_every, arguments.save_every)
     if 4 * many * math.prod(size) > 10**8:
-        many = 1  # Their inputs would take more than 100 MB.
+        many = 1  # At 4 bytes a number, the inputs of so many would take more than 100 MB.
     losses, step = [], 0
     try:
         while step < arguments.steps:
@@ -261,7 +261,7 @@ def train(arguments):
 
 
 def test(arguments):
-    """Print what the saved model makes of a sequence, how, and how well it does on others; draw how."""
+    """Print the saved model's answer to a sequence, its attention and its accuracy; draw the attention."""
     model, settings = load_model(arguments)
     check_input(arguments, settings)
     generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Not the data of the training.
@@ -287,7 +287,7 @@ def test(arguments):
 
 
 def print_accuracy(model, task, length):
-    """Print how many of 10000 new sequences of this length, or of a million letters, the model gets right."""
+    """Print the accuracy on 10000 new sequences of this length, or on fewer with a million letters."""
     samples = min(10000, 10**6 // length)
     right = []
     while len(right) < samples:
@@ -326,7 +326,7 @@ def draw_heatmap(title, weights, rows, columns, path):
 
 
 def save_figure(figure, path):
-    """Write a figure as a PNG file; keep it for a window if there is a display."""
+    """Write a figure as a PNG file; close it unless there is a display to show it on."""
     image = io.BytesIO()
     figure.savefig(image, dpi=150, format="png")
     print(f"Plot saved to {write_file(path, image.getvalue())}.", flush=True)
@@ -336,7 +336,7 @@ def save_figure(figure, path):
 
 # --- Saving and loading ---------------------------------------------------------------------------------
 
-PROGRAM = hashlib.sha256((HERE / "main.py").read_text(encoding="utf-8").encode()).hexdigest()
+PROGRAM = hashlib.sha256(pathlib.Path(__file__).read_text(encoding="utf-8").encode()).hexdigest()
 
 
 def save_model(model, settings, step, savepath):
@@ -356,7 +356,7 @@ def save_model(model, settings, step, savepath):
 def write_file(path, content):
     """Write bytes beside path and move them into place, so that at every instant there is a complete file.
 
-    Return the path as a str to show. Raises OSError that names its folder in the same way.
+    Return the path as a str to show. Raises OSError whose filename is the folder, to show as well.
     """
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Others may write here, too.
     try:
@@ -376,7 +376,7 @@ def write_file(path, content):
 
 def shown(path):
     """Return a path as a str to print: relative to the current folder if it lies below that."""
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, OSError):  # It lies elsewhere, or the current folder is gone.
         path = path.relative_to(pathlib.Path.cwd())
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return str(path).encode(encoding, "backslashreplace").decode(encoding)
@@ -399,7 +399,7 @@ def load_model(arguments):
         for weight in model.weights:
             weight.assign(archive[weight.path.removeprefix("model/")])
     except Exception as error:  # A damaged or foreign file raises all kinds.
-        reason = " ".join(str(error).split()).partition(". ")[0]
+        reason = f"{type(error).__name__}: {' '.join(str(error).split()).partition('. ')[0]}"
         advice = "undo an edit of main.py, or name another folder with --savepath"
         sys.exit(f"main.py: error: {shown(path)}: no model that this main.py can read ({reason}); {advice}")
     for name, value in arguments.given.items():
@@ -415,16 +415,13 @@ def load_model(arguments):
 
 
 def main(argv=None):
-    """Train, test and plot as the flags say, a list of str, by default those of the command line.
-
-    Raises SystemExit, with one line for standard error, where that cannot be done.
-    """
+    """Train, test and plot as argv, a list of flags, says; exit with one line where that cannot be done."""
     arguments = parse_arguments(argv)
     try:
         for used, folder in (arguments.train, arguments.savepath), (arguments.plot, arguments.plotpath):
             if used:
                 probe = pathlib.Path(folder, ".main.py.probe")
-                write_file(probe, bytes(4096))  # Better to fail now than after the training.
+                write_file(probe, bytes(4096))  # A full disk shall fail now, not after the training.
                 probe.unlink(missing_ok=True)
         if arguments.train:
             train(arguments)
@@ -443,7 +440,8 @@ def main(argv=None):
             sys.exit(f"main.py: error: {error.filename}: {error.strerror}")
         with contextlib.suppress(OSError):
             sys.stdout.close()  # It takes no more; left open, it would fail once more at the end.
-        sys.exit(1 if arguments.train else f"main.py: error: standard output: {error.strerror}")
+        silent = arguments.train or isinstance(error, BrokenPipeError)  # Training has said that it stopped.
+        sys.exit(1 if silent else f"main.py: error: standard output: {error.strerror}")
 
 
 if __name__ == "__main__":
