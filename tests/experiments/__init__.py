@@ -6,6 +6,7 @@ trainings.py        trains edited programs, each training in a process of its ow
 worker.py           one of the processes that train
 measuring.py        data, scores, ranges and tables
 lesson_1.py …       what each lesson trains and reports; lesson_N.py belongs to the folder N_…
-pictures.py         the pictures that main.py does not draw
+pictures.py         the pictures of the lessons
+by_hand.py          the pictures of the examples that the lessons compute by hand
 benchmark.py        python -m tests.experiments.benchmark: how fast the programs are
 """
