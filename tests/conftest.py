@@ -2,10 +2,10 @@
 
 import functools
 import os
-import pickle
 import shutil
 import signal
 import time
+import types
 
 import program
 import pytest
@@ -27,22 +27,21 @@ def trained(tmp_path_factory):
     def train(variant):
         folder = base / f"trained {variant}"
         task, flags = program.VARIANTS[variant]
-        paths = ("--savepath", folder / "models", "--plotpath", folder / "plots")
+        training = types.SimpleNamespace(savepath=folder / "models", plotpath=folder / "plots")
         try:
             folder.mkdir()
         except FileExistsError:
             deadline = time.monotonic() + 300
-            while not (folder / "output").exists():
+            while not (folder / "output.txt").exists():
                 assert time.monotonic() < deadline, "the process that trains has not ended"
                 time.sleep(0.1)
-            completed = pickle.loads((folder / "output").read_bytes())
         else:
-            completed = program.in_process(task, "--train", "--plot", "--seed", 7, *flags, *paths)
-            (folder / "unfinished").write_bytes(pickle.dumps(completed))
-            (folder / "unfinished").rename(folder / "output")
-        assert completed.returncode == 0, completed.stderr
-        completed.savepath, completed.plotpath = folder / "models", folder / "plots"
-        return completed
+            paths = ("--savepath", training.savepath, "--plotpath", training.plotpath)
+            output = program.output_of(task, "--train", "--plot", "--seed", 7, *flags, *paths)
+            (folder / "unfinished").write_text(output, encoding="utf-8")
+            (folder / "unfinished").rename(folder / "output.txt")
+        training.stdout = (folder / "output.txt").read_text(encoding="utf-8")
+        return training
 
     return train
 

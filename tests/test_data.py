@@ -45,12 +45,3 @@ def test_letters_are_uniform_and_independent(number):
     pairs = np.bincount(letters[:, 0] * symbols + letters[:, 1], minlength=symbols**2)
     expected = len(letters) / symbols**2
     assert ((pairs - expected) ** 2 / expected).sum() < {3: 42.7, 4: 56.5}[symbols]
-
-
-@pytest.mark.parametrize("number", program.FOLDERS)
-def test_the_generator_decides_what_is_drawn(number):
-    task = program.load(number).Task
-    tasks = [task(generator=np.random.default_rng(seed)) for seed in (1, 1, 2)]
-    first, again, other = (task.next_batch(50)[0] for task in tasks)
-    assert (first == again).all()
-    assert (first != other).any()

@@ -42,7 +42,7 @@ def test_an_edit_of_the_program_after_the_training_is_said(savepath, tmp_path):
     """With "all weights equal", the unedited model would answer nothing rightly, without a word."""
     flags = ("--test", "--seed", 1, "--savepath", savepath)
     assert not program.messages(program.in_process(1, *flags))
-    edited = tmp_path / "main.py"
+    edited = tmp_path / "edited.py"
     usual, equal = "weights = tf.nn.softmax(logits, axis=-1)", "weights = tf.nn.softmax(0 * logits, axis=-1)"
     edited.write_text(program.source(1).replace(usual, equal), encoding="utf-8")
     completed = program.in_process(edited, *flags)
@@ -259,6 +259,15 @@ def test_a_training_whose_output_fails_saves_what_it_has_reached(output, savepat
     assert check_saved(completed, savepath) % 10 == 0
 
 
+@POSIX
+def test_a_test_that_nobody_reads_is_silent(savepath):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    completed = program.run(1, "--test", "--savepath", savepath, stdout=theirs)
+    os.close(theirs)
+    assert completed.returncode == 1 and not program.messages(completed)
+
+
 @pytest.mark.skipif(not pathlib.Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_test_whose_output_fails_is_one_line(savepath):
     with open("/dev/full", "w", encoding="utf-8") as full:
@@ -279,8 +288,8 @@ def test_a_python_that_runs_it_goes_on_afterwards(savepath, monkeypatch):
 def test_a_profile_of_it_can_be_made(savepath, tmp_path):
     python = (sys.executable, "-m", "cProfile", "-o", tmp_path / "profile")
     completed = program.run(1, "--test", "--savepath", savepath, python=python)
-    assert program.parse(completed.stdout) and completed.returncode == 0
     assert "load_model" in pstats.Stats(str(tmp_path / "profile")).get_stats_profile().func_profiles
+    assert program.parse(completed.stdout) and completed.returncode == 0
 
 
 # --- The rest ---------------------------------------------------------------------------------------------
