@@ -85,7 +85,7 @@ def parse_arguments(argv=None):
     settings = {name: getattr(arguments, name) for name in SETTINGS}
     arguments.given = {name: value for name, value in settings.items() if value is not None}
     known = DEFAULTS if arguments.train else {"max_len": 10**4, "vocab_size": 26}  # Else see test().
-    check_input(arguments, known | arguments.given)
+    check_input(arguments, {**known, **arguments.given})  # Python 3.8 has no | for these.
     return arguments
 
 

@@ -213,10 +213,7 @@ def test_no_display_a_notebook_s_backend_and_the_legacy_keras_do_not_matter(save
     assert plot == str(pathlib.Path("plots", "encoder_decoder_attention.png")) and (tmp_path / plot).exists()
 
 
-DICTS = pytest.mark.xfail(reason="main.py joins two dicts in a way that is new in Python 3.9")
-
-
-@pytest.mark.parametrize("version", (pytest.param("3.8", marks=DICTS), "3.9", "this"))
+@pytest.mark.parametrize("version", ("3.8", "3.9", "this"))
 def test_missing_packages_are_one_line_that_names_the_python(version):
     """For the older ones, there are no packages that would fit."""
     candidates = sorted(pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
