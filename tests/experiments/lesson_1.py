@@ -71,7 +71,7 @@ PLACES = {
     **ten("X 2.0", "X 16.0", "H 2.0+Z", "H 4.0+Z", "H 16.0+Z"),
     "H 4.0+Y": (run("H 4.0+Y"), THIRTY),
 }
-SIGMOIDS = ten("I", "I+O", "I+P", "I+R", "I+S", "I+T")
+SIGMOIDS = ten("I", "I+O", "I+P")
 DEEP = {
     "`--hidden 256 --steps 500`": (run(flags="--hidden 256 --steps 500"), TEN),
     "B, `--hidden 256 --steps 500`": (run("B", "--hidden 256 --steps 500"), TEN),

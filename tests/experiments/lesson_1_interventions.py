@@ -10,7 +10,7 @@ from . import measuring
 
 TASK = 1
 KINDS = " ABC"  # What an element may be; output step 0 counts 'A', which has index 1.
-FAINT = 0.02  # What counts less, as a share of what counts most, is out of view.
+FAINT = 0.01  # Of the largest weight: what has less is out of view.
 
 
 # --- The weights ----------------------------------------------------------------------------------------
@@ -26,25 +26,13 @@ def weights_of(model):
     return np.broadcast_to(weights, (3, 4))
 
 
-def lengths_of(model):
-    """Return the lengths of value + query for each kind, float (3, 4), after the mean is taken off.
-
-    The weights of an average sum to 1, so weights · value + query is the weighted sum of value + query; layer
-    norm takes the mean off and divides by the length. So an element counts by its weight times this length.
-    """
-    inputs = measuring.spell(TASK, KINDS).inputs
-    values = getattr(model, "value_layer", model.key_layer)(inputs).numpy()[0].astype(float)
-    sums = values[None] + model.query.numpy()[0].astype(float)[:, None]
-    return np.linalg.norm(sums - sums.mean(axis=-1, keepdims=True), axis=-1)
-
-
 def in_view(model):
     """Return how many of the four kinds of elements each output step has in view, int (3,).
 
-    In view is what has at least a fiftieth of the largest product of weight and length.
+    In view is what has at least a hundredth of the largest weight.
     """
-    parts = weights_of(model) * lengths_of(model)
-    return (parts >= FAINT * parts.max(axis=1, keepdims=True)).sum(axis=1)
+    weights = weights_of(model)
+    return (weights >= FAINT * weights.max(axis=1, keepdims=True)).sum(axis=1)
 
 
 def steps_right(model):
@@ -76,6 +64,18 @@ def best_with(kinds):
 
 
 # --- What is mixed --------------------------------------------------------------------------------------
+
+
+def lengths_of(model):
+    """Return the lengths of value + query for each kind, float (3, 4), after the mean is taken off.
+
+    The weights of an average sum to 1, so weights · value + query is the weighted sum of value + query; layer
+    norm takes the mean off and divides by the length. So an element counts by its weight times this length.
+    """
+    inputs = measuring.spell(TASK, KINDS).inputs
+    values = getattr(model, "value_layer", model.key_layer)(inputs).numpy()[0].astype(float)
+    sums = values[None] + model.query.numpy()[0].astype(float)[:, None]
+    return np.linalg.norm(sums - sums.mean(axis=-1, keepdims=True), axis=-1)
 
 
 def summands(model):
