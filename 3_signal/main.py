@@ -102,7 +102,7 @@ def check_input(arguments, settings):
 
 if __name__ == "__main__":
     parse_arguments()  # --help and wrong flags do not wait for the packages, which take seconds.
-# Keras 3, no backend of a notebook's for matplotlib, fewer messages, sums split alike on every machine.
+# Keras 3, matplotlib's own choice of a backend, fewer messages, sums split alike on every machine.
 os.environ.update(TF_USE_LEGACY_KERAS="0", MPLBACKEND="", TF_CPP_MIN_LOG_LEVEL="3")
 os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", TF_NUM_INTRAOP_THREADS="2")
 gc.disable()  # To search the packages' objects for garbage would take half a second.
