@@ -1,6 +1,6 @@
 """Task 1, Counting Letters: queries, keys and values.
 
-Each element of the input is a letter or the null letter ' ', drawn uniformly and independently. The output
+Each element of the input is a letter or a blank, ' ', drawn uniformly and independently. The output
 has one step for each letter of the vocabulary: how often that letter occurs.
 
     input     'A' 'B' ' ' 'B' 'C'      one-hot vectors: ' ' is index 0, 'A' is 1, 'B' is 2, 'C' is 3
@@ -122,7 +122,7 @@ class Task:
 
     Args:
         max_len: int, the length of a sequence and the highest count.
-        vocab_size: int, the number of letters, the null letter not counted.
+        vocab_size: int, the number of letters, the blank not counted.
         generator: numpy.random.Generator that draws the letters.
     """
 

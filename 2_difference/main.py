@@ -1,6 +1,6 @@
 """Task 2, Difference: self-attention.
 
-Each element of the input is a letter or the null letter ' ', drawn uniformly and independently. The output
+Each element of the input is a letter or a blank, ' ', drawn uniformly and independently. The output
 has one step for each letter of the vocabulary, how often that letter occurs, and one more: the absolute
 difference of the first two counts.
 
@@ -128,7 +128,7 @@ class Task:
 
     Args:
         max_len: int, the length of a sequence and the highest count.
-        vocab_size: int, the number of letters, the null letter not counted.
+        vocab_size: int, the number of letters, the blank not counted.
         generator: numpy.random.Generator that draws the letters.
     """
 

@@ -11,7 +11,7 @@ import argparse
 import pathlib
 import sys
 
-from . import by_hand, lesson_1, lesson_2, lesson_3, pictures, trainings
+from . import by_hand, exercises, lesson_1, lesson_2, lesson_3, pictures, trainings
 
 MODELS = pathlib.Path(__file__).with_name("models")
 LESSONS = {1: lesson_1, 2: lesson_2, 3: lesson_3}
@@ -54,6 +54,7 @@ def report(numbers, trained, arguments):
     for number in numbers:
         print(f"\n## Lesson {number}", flush=True)
         LESSONS[number].report(trained, everything=arguments.all)
+        exercises.report(number, trained)
         if arguments.pictures:
             pictures.draw(number, trained)
     if arguments.pictures:

@@ -55,7 +55,7 @@ def new_plane(width, height):
     return figure, axes
 
 
-def draw_rows(axes, top, query, query_name, rows, symbols):
+def draw_rows(axes, top, query, query_name, rows, symbols, *, products_too=True):
     """Draw a query and, row by row, its keys with dot product, logit and weight, and then the mixture.
 
     Args:
@@ -63,19 +63,21 @@ def draw_rows(axes, top, query, query_name, rows, symbols):
         query: float (depth,).
         rows: list of (name, float (depth,)), what each key is called, and the key.
         symbols: list of str (depth,), what each number of a vector stands for.
+        products_too: bool, whether the dot products have a column beside that of the logits.
     """
     depth, vectors = len(query), np.array([vector for _, vector in rows], dtype=float)
     products, logits, weights, mixture = attend(np.array(query, dtype=float), vectors)
-    columns = 3.6 + depth + np.array([1.6, 3.6, 5.4])
+    told = {"query · key": products, f"÷ √{depth}": logits} if products_too else {"logit": logits}
+    columns = 3.6 + depth + 1.6 + 2 * np.arange(len(told) + 1)
     draw_vector(axes, 3.6, top - 0.7, query, pictures.COLOURS[4], query_name, symbols)
-    for column, title in zip(columns, ("query · key", f"÷ √{depth}", "weight"), strict=True):
+    for column, title in zip(columns, (*told, "weight"), strict=True):
         axes.text(column, top - 1.2, title, color="#555555", **WORDS)
     for number, (name, vector) in enumerate(rows):
         line = top - 2.1 - 1.15 * number
         draw_vector(axes, 3.6, line, vector, pictures.COLOURS[0], name)
-        for column, value in zip(columns, (products[number], logits[number]), strict=False):
-            axes.text(column, line - 0.5, short(value), **WORDS)
-        left, width = columns[2] - 0.6, 2 * weights[number]
+        for column, values in zip(columns, told.values(), strict=False):
+            axes.text(column, line - 0.5, short(values[number]), **WORDS)
+        left, width = columns[-1] - 0.6, 2 * weights[number]
         bar = pyplot.Rectangle((left, line - 0.9), width, 0.8, color=pictures.COLOURS[1], alpha=0.55)
         axes.add_patch(bar)
         axes.text(left + width + 0.15, line - 0.5, short(weights[number]), **(WORDS | {"ha": "left"}))
@@ -105,19 +107,19 @@ def draw_signal():
     """Draw the example of Lesson 3: `AB` and `BA` with the vectors of their positions and without."""
     letters = {"A": np.eye(4)[0], "B": np.eye(4)[1]}
     places = [np.eye(4)[2], np.eye(4)[3]]
-    figure, planes = pyplot.subplots(2, 2, figsize=(26, 14))
+    figure, planes = pyplot.subplots(2, 2, figsize=(22, 14))
     for down, marked in enumerate((False, True)):
         for across, text in enumerate(("AB", "BA")):
             axes = planes[down, across]
-            axes.set(xlim=(0, 15.2), ylim=(0, 8.2), aspect="equal")
+            axes.set(xlim=(0.4, 13.2), ylim=(0, 8.2), aspect="equal")
             axes.axis("off")
             rows = [
                 (f"'{letter}'" + (" + place" if marked else ""), letters[letter] + place * marked)
                 for letter, place in zip(text, places, strict=True)
             ]
             title = f"{text}, {'with' if marked else 'without'} positions"
-            axes.text(7.6, 7.7, title, **(WORDS | {"fontsize": 30}), weight="bold")
-            draw_rows(axes, 6.9, (0, 0, 2.8, 0), "query", rows, ["A", "B", "1st", "2nd"])
+            axes.text(6.8, 7.7, title, **(WORDS | {"fontsize": 30}), weight="bold")
+            draw_rows(axes, 6.9, (0, 0, 2.8, 0), "query", rows, ["A", "B", "1st", "2nd"], products_too=False)
     figure.subplots_adjust(0, 0, 1, 1, wspace=0, hspace=0)
     pictures.save(figure, 3, "by_hand")
 

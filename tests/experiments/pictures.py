@@ -104,82 +104,82 @@ DIAGRAMS = {
     # A name to its place, colour and text; then the arrows: from, to, what flows, and how much they bend.
     1: (
         {
-            "letters": (0, 6, DATA, "the letters, one-hot"),
+            "letters": (0, 6, DATA, "␣  B  C  ␣  C  B  B  A  A  ␣"),
             "key_layer": (0, 5, LEARNT, "key_layer, dense:\na key for each letter"),
-            "query": (-3.1, 4, LEARNT, "query, learnt:\none for each count"),
-            "softmax": (0, 4, RULE, "weights =\nsoftmax(query · keyᵀ / √64)"),
+            "query": (-3.1, 4, LEARNT, "query, learnt:\nfor A, for B, for C"),
+            "softmax": (0, 4, RULE, "softmax of\nquery · keyᵀ / √64"),
             "mixture": (0, 3, RULE, "weights · value"),
             "norm": (0, 2, LEARNT, "add the query,\nlayer normalization"),
             "logits": (0, 1, LEARNT, "logits_layer, dense"),
-            "answer": (0, 0, DATA, "for each letter the count\nwith the largest logit"),
+            "answer": (0, 0, DATA, "A: 2    B: 3    C: 2"),
         },
         [
-            ("letters", "key_layer", "(100, 10, 4)", 0),
-            ("key_layer", "softmax", "key (100, 10, 64)", 0),
-            ("query", "softmax", "(1, 3, 64)", 0),
-            ("softmax", "mixture", "weights (100, 3, 10)", 0),
-            ("key_layer", "mixture", "value = key\n(100, 10, 64)", 1),
-            ("mixture", "norm", "(100, 3, 64)", 0),
-            ("query", "norm", "(1, 3, 64)", -1),
-            ("norm", "logits", "decoding (100, 3, 64)", 0),
-            ("logits", "answer", "(100, 3, 11)", 0),
+            ("letters", "key_layer", "one-hot, 10 × 4", 0),
+            ("key_layer", "softmax", "key, 10 × 64", 0),
+            ("query", "softmax", "3 × 64", 0),
+            ("softmax", "mixture", "weights, 3 × 10", 0),
+            ("key_layer", "mixture", "value = key\n10 × 64", 1),
+            ("mixture", "norm", "mixture, 3 × 64", 0),
+            ("query", "norm", "3 × 64", -1),
+            ("norm", "logits", "decoding, 3 × 64", 0),
+            ("logits", "answer", "3 × 11 logits: the largest tells the count", 0),
         ],
     ),
     2: (
         {
-            "letters": (0, 5, DATA, "the letters, one-hot"),
+            "letters": (0, 5, DATA, "A  B  B  ␣  C  B  A  C  B  C"),
             "key_layer": (0, 4, LEARNT, "key_layer, dense:\na key for each letter"),
-            "query": (-3.1, 3, LEARNT, "query, learnt: one for\neach count, and |A − B|"),
-            "attention": (0, 3, LEARNT, "attention, as in Task 1"),
+            "query": (-3.1, 3, LEARNT, "query, learnt: for A,\nB, C and |A − B|"),
+            "attention": (0, 3, LEARNT, "attention,\nas in Task 1"),
             "heat": (3.1, 3, DATA, "encoder-decoder\nheatmap"),
             "self": (0, 2, LEARNT, "with --self_att:\nself_attention"),
             "self heat": (3.1, 2, DATA, "self-attention\nheatmap"),
             "logits": (0, 1, LEARNT, "logits_layer, dense"),
-            "answer": (0, 0, DATA, "for each output step the\nnumber with the largest logit"),
+            "answer": (0, 0, DATA, "A: 2    B: 4    C: 3    |A − B|: 2"),
         },
         [
-            ("letters", "key_layer", "(100, 10, 4)", 0),
-            ("key_layer", "attention", "key = value (100, 10, 64)", 0),
-            ("query", "attention", "(1, 4, 64)", 0),
-            ("attention", "heat", "(100, 4, 10)", 0),
-            ("attention", "self", "query = key = value: the decoding (100, 4, 64)", 0),
-            ("self", "self heat", "(100, 4, 4)", 0),
-            ("self", "logits", "decoding (100, 4, 64)", 0),
-            ("logits", "answer", "(100, 4, 11)", 0),
+            ("letters", "key_layer", "one-hot, 10 × 4", 0),
+            ("key_layer", "attention", "key = value, 10 × 64", 0),
+            ("query", "attention", "4 × 64", 0),
+            ("attention", "heat", "4 × 10", 0),
+            ("attention", "self", "query = key = value: the decoding, 4 × 64", 0),
+            ("self", "self heat", "4 × 4", 0),
+            ("self", "logits", "decoding, 4 × 64", 0),
+            ("logits", "answer", "4 × 11 logits: the largest tells the number", 0),
         ],
     ),
     3: (
         {
-            "letters": (0, 6, DATA, "the signal and the letters,\none-hot"),
+            "letters": (0, 6, DATA, "B  B  A  B  C  C  A  B  C  A  B"),
             "embedding": (0, 5, LEARNT, "embedding, dense"),
             "positions": (-3.1, 4, LEARNT, "with --pos_enc: learnt\npositional_encoding"),
             "add": (0, 4, RULE, "add"),
             "encoder": (0, 3, LEARNT, "encoder layer:\nself-attention, then\ntwo dense layers"),
             "encoder heat": (3.1, 3, DATA, "heatmap of\nthe encoder"),
             "query": (-3.1, 2, LEARNT, "query, learnt:\none"),
-            "attention": (0, 2, LEARNT, "attention, as in Task 1"),
+            "attention": (0, 2, LEARNT, "attention,\nas in Task 1"),
             "heat": (3.1, 2, DATA, "encoder-decoder\nheatmap"),
             "logits": (0, 1, LEARNT, "logits_layer, dense"),
-            "answer": (0, 0, DATA, "the count with\nthe largest logit"),
+            "answer": (0, 0, DATA, "B: 4"),
         },
         [
-            ("letters", "embedding", "(100, 11, 3)", 0),
-            ("embedding", "add", "(100, 11, 64)", 0),
-            ("positions", "add", "(1, 11, 64)", 0),
-            ("add", "encoder", "query = key = value (100, 11, 64)", 0),
-            ("encoder", "encoder heat", "(100, 11, 11)", 0),
-            ("encoder", "attention", "key = value (100, 11, 64)", 0),
-            ("query", "attention", "(1, 1, 64)", 0),
-            ("attention", "heat", "(100, 1, 11)", 0),
-            ("attention", "logits", "decoding (100, 1, 64)", 0),
-            ("logits", "answer", "(100, 1, 11)", 0),
+            ("letters", "embedding", "one-hot, 11 × 3; the first is the signal", 0),
+            ("embedding", "add", "11 × 64", 0),
+            ("positions", "add", "11 × 64", 0),
+            ("add", "encoder", "query = key = value, 11 × 64", 0),
+            ("encoder", "encoder heat", "11 × 11", 0),
+            ("encoder", "attention", "key = value, 11 × 64", 0),
+            ("query", "attention", "1 × 64", 0),
+            ("attention", "heat", "1 × 11", 0),
+            ("attention", "logits", "decoding, 1 × 64", 0),
+            ("logits", "answer", "1 × 11 logits: the largest tells the count", 0),
         ],
     ),
 }
 
 
 def draw_diagram(task):
-    """Draw the data's way through the model of a task, with the shapes for a batch of 100."""
+    """Draw the way of the sequence that the lesson shows through the model of its task, with all shapes."""
     boxes, arrows = DIAGRAMS[task]
     highest = max(place[1] for place in boxes.values())
     figure, plane = pyplot.subplots(figsize=(10, 1.4 * (highest + 1)), layout="constrained")
@@ -188,7 +188,7 @@ def draw_diagram(task):
     patches, spans = {}, {}
     for name, (across, up, colour, text) in boxes.items():
         box = {"boxstyle": "round,pad=0.4", "facecolor": colour, "edgecolor": "#666666"}
-        label = plane.text(across, up, text, ha="center", va="center", bbox=box, zorder=3)
+        label = plane.text(across, up, text, ha="center", va="center", bbox=box, zorder=3, fontsize=17)
         patches[name] = label.get_bbox_patch()
     figure.canvas.draw()  # Now the boxes have their sizes, and the arrows can end at them.
     for name, patch in patches.items():
@@ -208,10 +208,10 @@ def draw_diagram(task):
             place = np.array([np.sort([*spans[start], *spans[end]])[1:3].mean(), head[1] + 0.15])
             side = "center"
         plane.annotate("", head, tail, arrowprops=style, zorder=1)
-        plane.text(*place, text, fontsize=13, va="center", ha=side, style="italic", zorder=4)
+        plane.text(*place, text, fontsize=15, va="center", ha=side, style="italic", zorder=4)
     used = {colour for _, _, colour, _ in boxes.values()}
     legend = "\n".join(name for colour, name in COLOUR_NAMES.items() if colour in used)
-    plane.text(-4.4, 0, legend, fontsize=13, va="center")
+    plane.text(-4.4, 0, legend, fontsize=15, va="center")
     save(figure, task, "diagram")
 
 
@@ -230,7 +230,7 @@ def draw_forming(trained):
     figure, planes = pyplot.subplots(4, 1, figsize=(8, 10), layout="constrained")
     for plane, step in zip(planes, (0, 200, 500, 2000), strict=True):
         image = draw_weights(plane, found[step], COUNTS, SHOWN[1], highest, f"Training step {step}")
-    planes[-1].set_xlabel("Input (␣ is the null letter)")
+    planes[-1].set_xlabel("Input (␣ is the blank)")
     figure.colorbar(image, ax=planes, label="Attention weight")
     save(figure, 1, "attention_forming")
 
@@ -265,18 +265,20 @@ def draw_counting_curve(trained):
 
 
 def draw_lengths(trained):
-    """Draw what models that were trained at length 10 say at other lengths."""
-    figure, plane = new_axes("Trained at length 10, tested at others", "--sample_len", "Sequences right")
+    """Draw what models that were trained at length 10 say at other lengths: an average, then also a sum."""
     predicted = [lesson_1.predicted_at(length) for length in lesson_1.LENGTHS]
-    label = "predicted: 10 · n / length rounds to n"
-    plane.plot(lesson_1.LENGTHS, predicted, color="black", ls=":", label=label)
     rows = {"main.py: an average": (lesson_1.run(), lesson_1.TEN), "G: a sum": lesson_1.APART[lesson_1.SUM]}
-    for (label, row), colour in zip(rows.items(), COLOURS, strict=False):
-        curves = lesson_1.curves_by_length(trained, row)
-        draw_range(plane, lesson_1.LENGTHS, curves, label, colour, marker="o")
-    plane.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
-    add_legend(figure, len(curves))
-    save(figure, 1, "lengths")
+    curves = {label: lesson_1.curves_by_length(trained, row) for label, row in rows.items()}
+    for number, name in enumerate(("lengths", "lengths_sum"), start=1):
+        title = "Trained at length 10, tested at others"
+        figure, plane = new_axes(title, "--sample_len", "Sequences right")
+        label = "predicted: 10 · n / length rounds to n"
+        plane.plot(lesson_1.LENGTHS, predicted, color="black", ls=":", label=label)
+        for (label, curve), colour in zip([*curves.items()][:number], COLOURS, strict=False):
+            draw_range(plane, lesson_1.LENGTHS, curve, label, colour, marker="o")
+        plane.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
+        add_legend(figure, len(lesson_1.TEN))
+        save(figure, 1, name)
 
 
 # --- Lesson 2 -------------------------------------------------------------------------------------------
@@ -306,7 +308,7 @@ def draw_orders(trained):
     highest = max(weights.max() for _, _, weights in found)
     figure, planes = pyplot.subplots(len(found), 1, figsize=(8, 7), layout="constrained")
     for plane, (label, text, weights) in zip(planes, found, strict=True):
-        image = draw_weights(plane, weights, [""], text, highest, label)
+        image = draw_weights(plane, weights, [""], text, highest, f"{label}, signal '{text[0]}'")
     planes[-1].set_xlabel("The same letters in two orders; the first letter is the signal")
     figure.colorbar(image, ax=planes, label=f"Weight (mean of {len(group)} trainings)")
     save(figure, 3, "orders")

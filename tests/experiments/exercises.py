@@ -1,0 +1,77 @@
+"""Runs the commands in the answers of a lesson's exercises, as they stand there, with ten trainings each."""
+
+import collections
+import contextlib
+import io
+import re
+import shlex
+
+import numpy as np
+
+from . import edits, lesson_1, lesson_2, lesson_3, measuring
+
+SEEDS = range(1, 11)
+COMMAND = re.compile(r"`python3 main\.py (--test [^`]+)`")
+# What a reader trains for the exercises of a lesson, by the folder that --savepath names.
+TRAINED = {
+    1: {"models/": lesson_1.run(), "models/sum": lesson_1.run("G")},
+    2: {"models/self": lesson_2.ASKING, "models/even": lesson_2.run("B")},
+    3: {"models/plain": lesson_3.PLAIN, "models/pos": lesson_3.MARKED, "models/waves": lesson_3.run("C 1")},
+}
+
+
+def commands(task):
+    """Return the flags of the commands in the exercises of a lesson, a list of str."""
+    page = edits.script(task).with_name("README.md").read_text(encoding="utf-8")
+    exercises = page.partition("\n## Exercises\n")[2].partition("\n## ")[0]
+    return [re.sub(r"\n *", " ", command) for command in COMMAND.findall(exercises)]
+
+
+def run(module, words):
+    """Return what a program prints for the command-line arguments words, a list of str."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        module.main(words)
+    return output.getvalue()
+
+
+def weights_by_letter(output):
+    """Return the weights of the last attention that is printed, summed over equal letters.
+
+    A dict from "output step, letter" or "output step, output step" to float.
+    """
+    last = output.rpartition("Attention: \n")[2].partition("\n\n")[0]
+    rows = [[float(weight) for weight in row.split(",")] for row in re.findall(r"^\[(\d.*)\]$", last, re.M)]
+    letters = re.findall(r"\['(.)'\]", output)
+    sums = collections.Counter()
+    for step, row in enumerate(rows):
+        for column, weight in enumerate(row):
+            what = f"output step {column}" if "Self-Attention:" in output else repr(letters[column])
+            sums[f"output step {step} on {what}"] += weight
+    return sums
+
+
+def report(task, trained):
+    """Print what ten trainings answer to each command of a lesson's exercises.
+
+    Args:
+        task: int.
+        trained: a trainings.Trainings.
+    """
+    for command in commands(task):
+        words = shlex.split(command)
+        folder = words[words.index("--savepath") + 1] if "--savepath" in words else "models/"
+        one = TRAINED[task][folder]
+        futures = trained.start(one, SEEDS)
+        module = trained.module(one.task, one.edit)
+        outputs = [run(module, [*words, "--savepath", str(future.result())]) for future in futures]
+        print(f"\n### `python3 main.py {command}`\n")
+        answers = collections.Counter(re.findall(r"Prediction: \n\[(.+)\]\n", "".join(outputs)))
+        right = [float(share) / 100 for share in re.findall(r"([\d.]+)% of seq", "".join(outputs))]
+        if "--input" in words:
+            counted = (f"`[{answer}]` {number} of {len(outputs)}" for answer, number in answers.most_common())
+            print(", ".join(counted))
+            found = [weights_by_letter(output) for output in outputs]
+            for name in found[0]:
+                print(f"{name}: {measuring.spread([one[name] for one in found])}")
+        print(f"sequences right at this length: {measuring.percent(np.array(right))}", flush=True)
