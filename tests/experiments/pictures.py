@@ -77,7 +77,7 @@ def draw_weights(plane, weights, rows, columns, highest, title):
     return image
 
 
-def draw_shown(trained, run, output, rows, name, columns=None):
+def draw_shown(trained, run, output, rows, name, columns=None, across="Input (␣ is the blank)", down=""):
     """Draw the heatmap of the model of seed 1 for the sequence that the lesson shows.
 
     Args:
@@ -86,6 +86,7 @@ def draw_shown(trained, run, output, rows, name, columns=None):
         output: int, which of the model's outputs has the weights; of a list, the first is taken.
         rows, columns: lists of str, the names of both; the letters are the columns by default.
         name: str, that of the picture.
+        across, down: str, the titles of the axes.
     """
     inputs = measuring.spell(run.task, SHOWN[run.task]).inputs
     weights = trained.models(run, [1])[0](inputs)[output]
@@ -93,6 +94,7 @@ def draw_shown(trained, run, output, rows, name, columns=None):
     figure, plane = pyplot.subplots(figsize=(8, 1.5 + 0.6 * len(rows)), layout="constrained")
     title = "Attention weights of one training"
     figure.colorbar(draw_weights(plane, weights, rows, columns or SHOWN[run.task], weights.max(), title))
+    plane.set(xlabel=across, ylabel=down)
     save(figure, run.task, name)
 
 
@@ -253,13 +255,12 @@ def draw_counting_curve(trained):
     group = trained.models(*lesson_1.APART[lesson_1.MAIN])
     blank, letter = np.exp(np.log([lesson_1.ratios(model) for model in group]).mean(axis=0))
     masses = np.array([lesson_1.mass_by_count(model) for model in group])
-    figure, plane = new_axes("How a weight counts", "How often 'A' occurs", "Total weight on 'A'")
-    for length, colour in zip((10, 20, 100), COLOURS, strict=False):
-        counts = np.arange(min(length, 20) + 1)
-        curve = lesson_1.mass_formula(counts, blank, letter, length)
-        plane.plot(counts, curve, color=colour, label=f"formula, {length} letters")
-    counts = np.arange(masses.shape[1])
-    plane.plot(counts, masses.mean(axis=0), "o", color=COLOURS[0], label="measured, 10 letters")
+    figure, plane = new_axes(
+        "How a weight counts", "How often 'A' occurs in ten letters", "Total weight on 'A'"
+    )
+    plane.plot(lesson_1.mass_formula(range(11), blank, letter), color=COLOURS[0], label="formula")
+    plane.plot(masses.mean(axis=0), "o", color=COLOURS[0], label="measured")
+    plane.plot(np.arange(11) / 10, ls="--", color=COLOURS[1], label="equal weights: n / 10")
     add_legend(figure, len(group), band=False)
     save(figure, 1, "counting_curve")
 
@@ -302,7 +303,7 @@ def draw_step_3(trained):
 def draw_orders(trained):
     """Draw the decoder's weights on two orders of the same letters, without and with positions."""
     found = []
-    for (label, run), text in itertools.product(POSITIONS.items(), ("BBABCCABCAB", "ABBBCCABCAB")):
+    for (label, run), text in itertools.product(POSITIONS.items(), ("BBABCCABCAB", "CBABBCABCAB")):
         inputs, group = measuring.spell(3, text).inputs, trained.models(run, lesson_3.TEN)
         found.append((label, text, np.mean([model(inputs)[1].numpy()[0] for model in group], axis=0)))
     highest = max(weights.max() for _, _, weights in found)
@@ -328,13 +329,15 @@ def draw_1(trained):
 def draw_2(trained):
     """Draw the pictures of Lesson 2."""
     steps = ["A", "B", "C", "|A − B|"]
-    draw_shown(trained, lesson_2.ASKING, 2, steps, "self_attention_self", steps)
+    titles = {"across": "Output step that is asked", "down": "Output step that asks"}
+    draw_shown(trained, lesson_2.ASKING, 2, steps, "self_attention_self", steps, **titles)
     draw_step_3(trained)
 
 
 def draw_3(trained):
     """Draw the pictures of Lesson 3."""
-    draw_shown(trained, lesson_3.MARKED, 2, list(SHOWN[3]), "encoder_self_attention_pos")
+    titles = {"across": "Letter that is looked at", "down": "Letter that looks"}
+    draw_shown(trained, lesson_3.MARKED, 2, list(SHOWN[3]), "encoder_self_attention_pos", **titles)
     draw_orders(trained)
     least, _ = lesson_3.bound()
     draw_losses(trained, 3, "losses", "Positions make the difference", POSITIONS, lesson_3.TEN, least)
