@@ -11,7 +11,7 @@ import numpy as np
 from . import edits, lesson_1, lesson_2, lesson_3, measuring
 
 SEEDS = range(1, 11)
-COMMAND = re.compile(r"`python3 main\.py (--test [^`]+)`")
+COMMAND = re.compile(r"`python3\s+main\.py\s+(--test [^`]+)`")
 # What a reader trains for the exercises of a lesson, by the folder that --savepath names.
 TRAINED = {
     1: {"models/": lesson_1.run(), "models/sum": lesson_1.run("G")},
@@ -24,7 +24,7 @@ def commands(task):
     """Return the flags of the commands in the exercises of a lesson, a list of str."""
     page = edits.script(task).with_name("README.md").read_text(encoding="utf-8")
     exercises = page.partition("\n## Exercises\n")[2].partition("\n## ")[0]
-    return [re.sub(r"\n *", " ", command) for command in COMMAND.findall(exercises)]
+    return [re.sub(r"\s*\n\s*", " ", command) for command in COMMAND.findall(exercises)]
 
 
 def run(module, words):
