@@ -2,11 +2,12 @@
 
 import importlib
 import itertools
+import shlex
 
 import numpy as np
 import program
 import pytest
-from experiments import edits, measuring, trainings
+from experiments import edits, exercises, measuring, trainings
 
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in edits.FOLDERS}
 RUNS = [run for lesson in LESSONS.values() for run, _ in [*lesson.RUNS, *lesson.MORE]]
@@ -139,6 +140,15 @@ def test_the_bound_is_that_of_all_sequences():
     assert least == pytest.approx((table.sum(axis=1) * entropies).sum() / len(letters), abs=1e-9)
     assert most == pytest.approx(table.max(axis=1).sum() / len(letters), abs=1e-9)
     assert (round(least, 4), round(most, 4)) == (0.8038, 0.5901)
+
+
+@pytest.mark.parametrize("task", LESSONS)
+def test_each_command_of_an_exercise_asks_models_that_are_trained(task, edited):
+    commands = [shlex.split(command) for command in exercises.commands(task)]
+    assert len(commands) >= 3
+    for words in commands:
+        one = exercises.asked(task, words)
+        assert one in RUNS and edited(task, one.edit).parse_arguments(words).test
 
 
 # --- The trainings --------------------------------------------------------------------------------------

@@ -27,6 +27,12 @@ def commands(task):
     return [re.sub(r"\s*\n\s*", " ", command) for command in COMMAND.findall(exercises)]
 
 
+def asked(task, words):
+    """Return the trainings.Run whose models a command asks; words are its flags, a list of str."""
+    folder = words[words.index("--savepath") + 1] if "--savepath" in words else "models/"
+    return TRAINED[task][folder]
+
+
 def run(module, words):
     """Return what a program prints for the command-line arguments words, a list of str."""
     output = io.StringIO()
@@ -60,8 +66,7 @@ def report(task, trained):
     """
     for command in commands(task):
         words = shlex.split(command)
-        folder = words[words.index("--savepath") + 1] if "--savepath" in words else "models/"
-        one = TRAINED[task][folder]
+        one = asked(task, words)
         futures = trained.start(one, SEEDS)
         module = trained.module(one.task, one.edit)
         outputs = [run(module, [*words, "--savepath", str(future.result())]) for future in futures]
