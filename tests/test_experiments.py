@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import shlex
+import sys
 
 import numpy as np
 import program
@@ -161,6 +162,7 @@ def test_a_comment_or_a_docstring_does_not_train_anew():
     assert trainings.identity(source) != trainings.identity(source.replace("1e-2", "1e-3"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the experiments fork a process that has TensorFlow")
 def test_what_is_trained_is_kept_and_a_failure_is_one_line(tmp_path):
     run = trainings.Run(1, "A", "--steps 2 --print_every 1")
     trained = trainings.Trainings(tmp_path)
