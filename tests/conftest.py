@@ -2,6 +2,7 @@
 
 import functools
 import os
+import pathlib
 import shutil
 import signal
 import time
@@ -10,6 +11,8 @@ import types
 import program
 import pytest
 
+# Where there is a display, --plot would open windows and wait until somebody closes them.
+os.environ["MATPLOTLIBRC"] = str(pathlib.Path(__file__).with_name("matplotlibrc"))
 # A shell's background job ignores Ctrl-C, and so would what the tests start in one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
