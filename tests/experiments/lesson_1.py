@@ -56,12 +56,13 @@ SLOWER = {
     **{f"{edit}, `--lr 0.003`": (run(edit, "--lr 0.003"), TEN) for edit in "BEF"},
 }
 SCORES = {
-    **ten("J", "B+J", "E+J", "F+J", "M", "B+M", "E+M", "F+M", "N", "E+N", "F+N", "K", "E+K", "L"),
+    **ten("J", "B+J", "D+J", "E+J", "F+J", "M", "B+M", "E+M", "F+M", "N", "E+N", "F+N", "K", "E+K", "L"),
+    **ten("AB 0.125", "N+AB 0.125", "B+AB 4.0", "E+AB 4.0", "F+AB 4.0"),
     **SLOWER,
 }
 NORM = {
-    **ten("O", "P", "Q", "P+U", "D+V", "D+W"),
-    **ten("A+D", "A+O", "A+Q", "A+R", "A+S", "A+T", "A+P+U"),
+    **ten("O", "P", "Q", "R", "S", "T", "P+U", "D+V", "D+W", "AA"),
+    **ten("A+AA", "A+D", "A+O", "A+Q", "A+R", "A+S", "A+T", "A+P+U"),
     "A+P": (run("A+P"), THIRTY),
     "D, `--steps 10000`": (run("D", "--steps 10000"), TEN),
     "A+P, `--steps 10000`": (run("A+P", "--steps 10000"), TEN),
@@ -70,6 +71,8 @@ PLACES = {
     "H 4.0": (run("H 4.0"), THIRTY),
     **ten("X 2.0", "X 16.0", "H 2.0+Z", "H 4.0+Z", "H 16.0+Z"),
     "H 4.0+Y": (run("H 4.0+Y"), THIRTY),
+    "H 4.0, `--steps 4000`": (run("H 4.0", "--steps 4000"), TEN),
+    "H 4.0, `--steps 10000`": (run("H 4.0", "--steps 10000"), TEN),
 }
 SIGMOIDS = ten("I", "I+O", "I+P")
 DEEP = {
@@ -101,7 +104,8 @@ def report(trained, everything=False):
     if everything:
         print_sizes(trained, LONGER)
         print_rows(trained, "The score", SCORES)
-        print_views(trained, ten("J", "B+J", "E+J", "F+J", "B+M", "E+M", "F+M", "E+N", "F+N", "E+K", "L"))
+        labels = ("J", "B+J", "D+J", "E+J", "F+J", "B+M", "E+M", "F+M", "E+N", "F+N", "E+K", "L")
+        print_views(trained, picked(SCORES, *labels, *(label for label in SCORES if "AB" in label)))
         print_rows(trained, "Layer norm", NORM)
         print_same_share(trained)
         print_rows(trained, "A sigmoid for each weight", {SUM: APART[SUM], **SIGMOIDS})
@@ -165,10 +169,15 @@ def accuracy_at(model, length, samples=4000):
     return (measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers).all(axis=-1).mean()
 
 
-def predicted_at(length, samples=4000):
-    """Return for which fraction of the same sequences 10 · n / length rounds to each count n."""
+def predicted_at(length, halves="even", samples=4000):
+    """Return for which fraction of the same sequences 10 · n / length rounds to each count n.
+
+    Halves are rounded to the "even" count or "up".
+    """
     answers = measuring.fresh(TASK, samples, seed=length, max_len=length).answers
-    return (np.rint(answers * 10 / length) == answers).all(axis=-1).mean()
+    seen = answers * 10 / length
+    rounded = np.rint(seen) if halves == "even" else np.floor(seen + 0.5)
+    return (rounded == answers).all(axis=-1).mean()
 
 
 # --- What the lesson shows ------------------------------------------------------------------------------
@@ -216,6 +225,9 @@ def print_changed_weights(trained):
     cells = measuring.columns([interventions.moved_weight(model) for model in group], *["%"] * 4)
     head = ["the other count comes out", "within one of it", "the answer stays", "control: its own count's"]
     measuring.table("The total weight on 'A' set to what is usual for another count", head, [cells])
+    cells = measuring.columns([interventions.rest_of_one_kind(model) for model in group], "%", "%")
+    title = "The usual weight on 'A', the rest on one kind: counts 1 to 6 that come out"
+    measuring.table(title, ["the rest on a blank", "on 'B'"], [cells])
 
 
 def curves_by_length(trained, row):
@@ -229,8 +241,10 @@ def print_lengths(trained):
     rows = []
     for index, length in enumerate(LENGTHS):
         cells = [measuring.percent(curve[:, index]) for curve in curves]
-        rows.append([length, cells[0], f"{predicted_at(length):.1%}", *cells[1:]])
-    head = ["length", MAIN, "10 · n / length rounds to n", "G: a sum", "I: a sigmoid, with layer norm"]
+        predicted = [f"{predicted_at(length, halves):.1%}" for halves in ("even", "up")]
+        rows.append([length, cells[0], *predicted, *cells[1:]])
+    head = ["length", MAIN, "10 · n / length rounds to n, halves to even", "halves up"]
+    head += ["G: a sum", "I: a sigmoid, with layer norm"]
     measuring.table("Sequences right, trained at length 10", head, rows)
 
 
@@ -286,6 +300,7 @@ def print_views(trained, rows):
     bounds = [interventions.best_with(kinds) for kinds in (4, 3, 2, 1)]
     cells.append(["at best, equal weights, by all shares", *(f"{one:.1%}" for one, _ in bounds)])
     cells.append(["at best, equal weights, by the own share", *(f"{one:.1%}" for _, one in bounds)])
+    cells.append(["at best, another kind in view", "", "", "", f"{interventions.best_without_own():.1%}"])
     title = "Answers right, by the kinds of elements in view of an output step"
     measuring.table(title, ["", "four", "three", "two", "one"], cells)
 

@@ -63,6 +63,16 @@ def best_with(kinds):
     return sum(chances.max() for chances in by_all.values()), best.max()
 
 
+def best_without_own():
+    """Return how often the best answer is right, if one other kind is in view, which tells if it occurs."""
+    table = np.zeros((2, 11))
+    for count, other in itertools.product(range(11), repeat=2):
+        if count + other <= 10:
+            ways = math.comb(10, count) * math.comb(10 - count, other) * 2 ** (10 - count - other)
+            table[int(other > 0), count] += ways / 4**10
+    return table.max(axis=1).sum()
+
+
 # --- What is mixed --------------------------------------------------------------------------------------
 
 
@@ -126,6 +136,27 @@ def interventions_on_counting(model):
     return found
 
 
+def usual_weights(model):
+    """Return the mean total weight of output step 0 on 'A' for each count from 0 to 6, float (7,)."""
+    data = measuring.fresh(TASK)
+    total = (model(data.inputs)[1].numpy()[:, 0] * (data.letters == 1)).sum(axis=-1)
+    return np.array([total[data.answers[:, 0] == number].mean() for number in range(7)])
+
+
+def rest_of_one_kind(model):
+    """Give output step 0 the usual total weight on 'A' for each count from 1 to 6, and the rest to one kind.
+
+    Return the share of these counts that come out if that kind is a blank, and if it is 'B'.
+    """
+    value, usual = model.key_layer(np.eye(4, dtype=np.float32)).numpy(), usual_weights(model)[1:, None]
+    found = []
+    for kind in (0, 2):
+        mixture = usual * value[1] + (1 - usual) * value[kind] + model.query.numpy()[0, 0]
+        told = model.logits_layer(model.attention.layer_norm(mixture[:, None])).numpy()[:, 0].argmax(axis=-1)
+        found.append((told == np.arange(1, 7)).mean())
+    return found
+
+
 def moved_weight(model):
     """Give output step 0 the total weight on 'A' that it has for another count.
 
@@ -139,7 +170,7 @@ def moved_weight(model):
     value, weights = model.key_layer(data.inputs).numpy(), model(data.inputs)[1].numpy()[:, 0]
     own, count = data.letters == 1, data.answers[:, 0]
     total = (weights * own).sum(axis=-1)
-    usual = np.array([total[count == number].mean() for number in range(7)])
+    usual = usual_weights(model)
     other = np.random.default_rng(0).integers(1, 7, len(count))
 
     def answer(wanted):
