@@ -6,8 +6,6 @@ import io
 import re
 import shlex
 
-import numpy as np
-
 from . import edits, lesson_1, lesson_2, lesson_3, measuring
 
 SEEDS = range(1, 11)
@@ -66,10 +64,9 @@ def report(task, trained):
     """
     for command in commands(task):
         words = shlex.split(command)
-        one = asked(task, words)
-        futures = trained.start(one, SEEDS)
-        module = trained.module(one.task, one.edit)
-        outputs = [run(module, [*words, "--savepath", str(future.result())]) for future in futures]
+        whose = asked(task, words)
+        module, folders = trained.module(task, whose.edit), trained.start(whose, SEEDS)
+        outputs = [run(module, [*words, "--seed", "1", "--savepath", str(one.result())]) for one in folders]
         print(f"\n### `python3 main.py {command}`\n")
         answers = collections.Counter(re.findall(r"Prediction: \n\[(.+)\]\n", "".join(outputs)))
         right = [float(share) / 100 for share in re.findall(r"([\d.]+)% of seq", "".join(outputs))]
@@ -79,4 +76,4 @@ def report(task, trained):
             found = [weights_by_letter(output) for output in outputs]
             for name in found[0]:
                 print(f"{name}: {measuring.spread([one[name] for one in found])}")
-        print(f"sequences right at this length: {measuring.percent(np.array(right))}", flush=True)
+        print(f"sequences right at this length: {measuring.percent(right)}", flush=True)
