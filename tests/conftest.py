@@ -36,11 +36,16 @@ def trained(tmp_path_factory):
         except FileExistsError:
             deadline = time.monotonic() + 300
             while not (folder / "output.txt").exists():
+                assert not (folder / "failed").exists(), "the training has failed in another process"
                 assert time.monotonic() < deadline, "the process that trains has not ended"
                 time.sleep(0.1)
         else:
             paths = ("--savepath", training.savepath, "--plotpath", training.plotpath)
-            output = program.output_of(task, "--train", "--plot", "--seed", 7, *flags, *paths)
+            try:
+                output = program.output_of(task, "--train", "--plot", "--seed", 7, *flags, *paths)
+            except BaseException:
+                (folder / "failed").touch()
+                raise
             (folder / "unfinished").write_text(output, encoding="utf-8")
             (folder / "unfinished").rename(folder / "output.txt")
         training.stdout = (folder / "output.txt").read_text(encoding="utf-8")
