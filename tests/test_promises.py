@@ -286,7 +286,7 @@ def test_a_python_that_runs_it_goes_on_afterwards(savepath, monkeypatch):
 def test_a_profile_of_it_can_be_made(savepath, tmp_path):
     python = (sys.executable, "-m", "cProfile", "-o", tmp_path / "profile")
     completed = program.run(1, "--test", "--savepath", savepath, python=python)
-    assert "load_model" in pstats.Stats(str(tmp_path / "profile")).get_stats_profile().func_profiles
+    assert "next_batch" in pstats.Stats(str(tmp_path / "profile")).get_stats_profile().func_profiles
     assert program.parse(completed.stdout) and completed.returncode == 0
 
 
