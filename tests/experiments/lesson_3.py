@@ -37,7 +37,7 @@ LAYERS = {
 }
 SINUSOIDS = {
     "C 1: sinusoids": (run("C 1"), TWENTY),
-    "C 6: sinusoids divided by six": (run("C 6"), TEN),
+    "C 6: sinusoids divided by six": (run("C 6"), TWENTY),
 }
 MORE_ROWS = {
     "`--lr 0.01`": (run(flags=f"{POSITIONS} --lr 0.01"), TEN),
