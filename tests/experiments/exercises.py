@@ -9,7 +9,7 @@ import shlex
 from . import edits, lesson_1, lesson_2, lesson_3, measuring
 
 SEEDS = range(1, 11)
-COMMAND = re.compile(r"`python3\s+main\.py\s+(--test [^`]+)`")
+COMMAND = re.compile(r"`python3\s+main\.py\s+(--test\s[^`]+)`")
 # What a reader trains for the exercises of a lesson, by the folder that --savepath names.
 TRAINED = {
     1: {"models/": lesson_1.run(), "models/sum": lesson_1.run("G")},
