@@ -16,115 +16,78 @@ letters come. With --pos_enc, each position adds a vector of its own to its lett
 # ///
 
 import argparse
-import contextlib
 import gc
 import hashlib
-import io
 import json
 import math
 import os
 import pathlib
 import secrets
-import signal
 import sys
 
-# --- The flags ------------------------------------------------------------------------------------------
+# --- The flags ------------------------------------------------------------------------
 
 TASK = "Signal"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-def between(least, most):
-    """Return an argparse type for the numbers from least to most, whole ones if these two are whole."""
-
-    def convert(text):
-        with contextlib.suppress(ValueError):
-            if least <= type(least)(text) <= most:
-                return type(least)(text)
-        raise argparse.ArgumentTypeError(f"{text!r} is no {type(least).__name__} from {least} to {most}")
-
-    return convert
-
-
-HERE = pathlib.Path(__file__).parent
-# A model's settings: defaults and types. Their flags are None if not given: --test asks the checkpoint.
 DEFAULTS = {"max_len": 10, "vocab_size": 3, "hidden": 64, "pos_enc": False, "enc_layers": 1}
-SETTINGS = {"max_len": between(1, 10**4), "vocab_size": between(1, 26), "hidden": between(1, 10**4)}
-SETTINGS.update(pos_enc=bool, enc_layers=between(0, 100))
-
+HERE = pathlib.Path(__file__).parent
 parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=TASK, allow_abbrev=False)
 flag = parser.add_argument
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
-flag("--steps", type=between(1, 10**9), default=2000, help="training steps (%(default)s)")
-flag("--batchsize", type=between(1, 10**5), default=100, help="sequences per training step (%(default)s)")
-flag("--lr", type=between(1e-38, 1e38), default=1e-3, help="Adam's learning rate (%(default)s)")
-flag("--hidden", type=SETTINGS["hidden"], help="encoding dimensions (64)")
-flag("--savepath", type=os.path.expanduser, default=HERE / "models", help="for the checkpoint (models/)")
-flag("--plotpath", type=os.path.expanduser, default=HERE / "plots", help="for the images (plots/)")
-flag("--max_len", type=SETTINGS["max_len"], help="letters after the signal (10)")
-flag("--vocab_size", type=SETTINGS["vocab_size"], help="letters from A on (3)")
-flag("--print_every", type=between(1, 10**9), default=50, help="training steps per loss line (%(default)s)")
-flag("--save_every", type=between(1, 10**9), default=500, help="training steps per checkpoint (%(default)s)")
-flag("--seed", type=between(0, 2**32 - 1), help="makes a run repeatable (none)")
+flag("--steps", type=int, default=2000, help="training steps (%(default)s)")
+flag("--batchsize", type=int, default=100, help="sequences per training step (%(default)s)")
+flag("--lr", type=float, default=1e-3, help="Adam's learning rate (%(default)s)")
+flag("--hidden", type=int, help=f"encoding dimensions ({DEFAULTS['hidden']})")
+flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the checkpoint (models/)")
+flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/)")
+flag("--max_len", type=int, help=f"letters after the signal ({DEFAULTS['max_len']})")
+flag("--vocab_size", type=int, choices=range(1, 27), metavar="N", help=f"letters ({DEFAULTS['vocab_size']})")
+flag("--print_every", type=int, default=50, help="training steps per loss line (%(default)s)")
+flag("--save_every", type=int, default=500, help="training steps per checkpoint (%(default)s)")
+flag("--seed", type=int, help="makes a run repeatable (none)")
 flag("--pos_enc", action="store_true", default=None, help="add positional encodings to the letters (off)")
-flag("--enc_layers", type=SETTINGS["enc_layers"], help="encoder layers (1)")
+flag("--enc_layers", type=int, help=f"encoder layers ({DEFAULTS['enc_layers']})")
 either = parser.add_mutually_exclusive_group()
-either.add_argument("--signal", type=str.upper, help="the first letter of the tested sequence (random)")
-either.add_argument("--input", type=str.upper, help="the tested sequence, signal first: BBABC (random)")
+either.add_argument("--signal", type=str.upper, choices=[*LETTERS], metavar="A", help="the first letter (random)")
+either.add_argument("--input", type=str.upper, help="the sequence, such as BBABC (random)")
 
 
 def parse_arguments(argv=None):
-    """Return the flags, with those that are settings of a model as `given`, a dict; refuse wrong ones."""
+    """Return the flags; refuse wrong ones in one line, as argparse does."""
     arguments = parser.parse_args(argv)
     if not (arguments.train or arguments.test or arguments.plot):
-        parser.print_help()
-        parser.exit(2)
+        parser.exit(2, parser.format_help())
     arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
-    settings = {name: getattr(arguments, name) for name in SETTINGS}
-    arguments.given = {name: value for name, value in settings.items() if value is not None}
-    known = DEFAULTS if arguments.train else {"max_len": 10**4, "vocab_size": 26}  # Else see test().
-    check_input(arguments, {**known, **arguments.given})  # Python 3.8 has no | for these.
+    for name, value in vars(arguments).items():
+        may_be_0 = name in ("seed", "enc_layers")
+        if type(value) in (int, float) and not (0 < value < 2**32 or may_be_0 and value == 0):
+            parser.error(f"argument --{name}: {value} is not above 0, or absurdly large")
+    letters = LETTERS[: arguments.vocab_size or (DEFAULTS["vocab_size"] if arguments.train else 26)]
+    if set(arguments.input or arguments.signal or "") - set(letters):
+        parser.error(f"argument --input or --signal: the letters are {letters!r}")
+    if arguments.train and len(arguments.input or "") > (arguments.max_len or DEFAULTS["max_len"]) + 1:
+        parser.error(f"argument --input: {arguments.input!r} is longer than --max_len and the signal")
     return arguments
-
-
-def check_input(arguments, settings):
-    """Refuse a sequence to test that a model with these settings cannot read."""
-    letters, most = LETTERS[: settings["vocab_size"]], settings["max_len"] + 1
-    if arguments.input is not None and not 1 <= len(arguments.input) <= most:
-        parser.error(f"argument --input: {arguments.input!r} is no sequence of 1 to {most} letters")
-    if set(arguments.input or "") - set(letters):
-        parser.error(f"argument --input: {arguments.input!r} is no sequence of {letters!r}")
-    if arguments.signal is not None and arguments.signal not in [*letters]:
-        parser.error(f"argument --signal: {arguments.signal!r} is not one letter of {letters!r}")
 
 
 if __name__ == "__main__":
     parse_arguments()  # --help and wrong flags do not wait for the packages, which take seconds.
-# Keras 3, matplotlib's own choice of a backend, fewer messages, sums split alike on every machine.
-os.environ.update(TF_USE_LEGACY_KERAS="0", MPLBACKEND="", TF_CPP_MIN_LOG_LEVEL="3")
-os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", TF_NUM_INTRAOP_THREADS="2")
+# Fewer messages, and sums split alike on every machine. Where you have set these, your values hold.
+wanted = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "TF_NUM_INTRAOP_THREADS": "2"}
+os.environ.update(wanted | dict(os.environ))
 gc.disable()  # To search the packages' objects for garbage would take half a second.
 try:
-    on_interrupt = signal.getsignal(signal.SIGINT)
-    if __name__ == "__main__" and on_interrupt is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Not ignored: Ctrl-C ends the imports in silence.
     import matplotlib.pyplot as pyplot
     import numpy as np
     import tensorflow as tf
-
-    tf.keras.layers  # noqa: B018  Keras is imported when it is first used.
-    if __name__ == "__main__":
-        signal.signal(signal.SIGINT, on_interrupt)
-except Exception as error:  # What is missing, or does not fit, raises all kinds.
-    problem = f"{' '.join(str(error).split())} (in Python {sys.version.split()[0]})"
-    advice = "activate .venv of README.md, Python 3.10 to 3.14; name no file beside main.py like a package"
-    sys.exit(f"main.py: error: {problem}; {advice}")
+except ImportError as error:
+    sys.exit(f"main.py: error: {error} (in Python {sys.version.split()[0]}); activate .venv of README.md")
 gc.freeze()
 gc.enable()
 
-# --- The data -------------------------------------------------------------------------------------------
+# --- The data -------------------------------------------------------------------------
 
 
 class Task:
@@ -136,8 +99,8 @@ class Task:
         generator: numpy.random.Generator that draws the letters.
     """
 
-    def __init__(self, max_len=10, vocab_size=3, generator=None):
-        self.generator = generator or np.random.default_rng()
+    def __init__(self, max_len, vocab_size, generator):
+        self.generator = generator
         self.letters = LETTERS[:vocab_size]
         self.max_len = max_len
 
@@ -148,15 +111,16 @@ class Task:
         """
         size = (*shape, length or self.max_len + 1)
         letters = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
-        counts = np.count_nonzero(letters[..., 1:] == letters[..., :1], axis=-1)
-        return np.eye(len(self.letters), dtype=np.float32)[letters], counts[..., None].astype(np.int32)
+        inputs = np.eye(len(self.letters), dtype=np.float32)[letters]
+        counts = np.sum(letters[..., 1:] == letters[..., :1], axis=-1, keepdims=True)
+        return inputs, counts.astype(np.int32)
 
     def prettify(self, inputs):
         """Return the letters, str (..., length, 1), of inputs (..., length, vocab_size)."""
         return np.array(list(self.letters))[np.argmax(inputs, axis=-1)][..., None]
 
 
-# --- The attention and the model ------------------------------------------------------------------------
+# --- The attention and the model ------------------------------------------------------
 
 
 class Attention(tf.keras.layers.Layer):
@@ -219,15 +183,15 @@ class AttentionModel(tf.keras.Model):
         encoder_weights: list of float32 (batch, length, length), the self-attention of each encoder layer.
     """
 
-    def __init__(self, max_len=10, vocab_size=3, hidden=64, pos_enc=False, enc_layers=1):
+    def __init__(self, max_len, vocab_size, hidden, pos_enc, enc_layers):
         super().__init__(name="model")
         self.embedding = tf.keras.layers.Dense(hidden, name="embedding")
         self.positional_encoding = None
-        if pos_enc:  # One vector for each position, learnt, and the same for every input.
-            form = {"shape": (1, max_len + 1, hidden), "initializer": "zeros"}
-            self.positional_encoding = self.add_weight(name="positional_encoding", **form)
+        if pos_enc:  # A learnt vector for each position, the same for every input.
+            shape, name = (1, max_len + 1, hidden), "positional_encoding"
+            self.positional_encoding = self.add_weight(name=name, shape=shape, initializer="zeros")
         self.encoder = [EncoderLayer(hidden, f"encoder_layer_{layer + 1}") for layer in range(enc_layers)]
-        # The query of the only output step, learnt, the same for every input. At zero, it sees all alike.
+        # The learnt query of the only output step. Zeros give equal scores: no letter is preferred at first.
         self.query = self.add_weight(name="query", shape=(1, 1, hidden), initializer="zeros")
         self.attention = Attention()
         self.logits_layer = tf.keras.layers.Dense(max_len + 1, name="logits_layer")
@@ -245,21 +209,22 @@ class AttentionModel(tf.keras.Model):
         return self.logits_layer(decoding), weights, encoder_weights
 
 
-# --- Training, testing, plotting ------------------------------------------------------------------------
+# --- Training, testing, plotting ------------------------------------------------------
 
 
 def train(arguments):
-    """Train a model, print its loss, save it and draw the loss.
+    """Train a model, print its loss, save it and draw the loss. Return the model and its settings, a dict.
 
-    If Ctrl-C (KeyboardInterrupt) or an output that fails (OSError) stops it, it saves what it has reached.
+    Ctrl-C (KeyboardInterrupt) saves what the training has reached and ends the program.
     """
+    given = {name: getattr(arguments, name) for name in DEFAULTS if getattr(arguments, name) is not None}
+    settings = DEFAULTS | given
     if arguments.seed is not None:
         tf.keras.utils.set_random_seed(arguments.seed)
-    settings = DEFAULTS | arguments.given
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
-    optimizer.build(model.trainable_variables)  # The compiled function below cannot.
+    optimizer.build(model.trainable_variables)  # A compiled function cannot create its variables.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
@@ -273,40 +238,34 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    size = (arguments.batchsize, task.max_len + 1, len(task.letters))  # of a batch
-    model(tf.zeros(size))  # If that does not fit into memory, it is better to fail now than compiled.
     # A call costs more than such a small step. So each runs many, and ends where a line or a save is due.
     many = math.gcd(50, arguments.print_every, arguments.save_every)
-    if 4 * many * math.prod(size) > 10**8:
-        many = 1  # At 4 bytes a number, the inputs of so many would take more than 100 MB.
     losses, step = [], 0
     try:
         while step < arguments.steps:
             inputs, answers = task.next_batch(min(many, arguments.steps - step), arguments.batchsize)
             loss = float(run_steps(inputs, answers))
             step += len(inputs)
-            if not np.isfinite(loss):
-                raise FloatingPointError(f"the loss is not a number any more after step {step}")
+            if not math.isfinite(loss):
+                sys.exit(f"main.py: error: the loss at step {step} is not a number; lower --lr")
             if step % arguments.print_every == 0 or step == arguments.steps:
                 losses.append((step, loss))
                 print(f"Iteration {step} - Loss {loss}", flush=True)
-            if step % arguments.save_every == 0 and step < arguments.steps:
-                save_model(model, settings, step, arguments.savepath)
-    except (KeyboardInterrupt, OSError) as error:
-        if step > 0 and not getattr(error, "filename", None):  # A file that failed would fail again.
+            if step % arguments.save_every == 0 or step == arguments.steps:
+                path = save_model(model, settings, step, arguments.savepath)
+    except KeyboardInterrupt:
+        if step > 0:
             path = save_model(model, settings, step, arguments.savepath)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
-        raise
-    path = save_model(model, settings, step, arguments.savepath)
+        sys.exit(130)
     print(f"Training complete!\nModel saved to {path}.", flush=True)
     if arguments.plot:
-        draw_losses(losses, pathlib.Path(arguments.plotpath, "loss.png"))
+        draw_losses(losses, arguments.plotpath / "loss.png")
+    return model, settings
 
 
-def test(arguments):
-    """Print the saved model's answer to a sequence, its attention and its accuracy; draw the attention."""
-    model, settings = load_model(arguments)
-    check_input(arguments, settings)
+def test(arguments, model, settings):
+    """Print a model's answer to a sequence, its attention and its accuracy; draw the attention."""
     generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Not the data of the training.
     task = Task(settings["max_len"], settings["vocab_size"], generator)
     inputs, _ = task.next_batch(1)
@@ -314,11 +273,12 @@ def test(arguments):
         inputs[0, 0] = np.eye(len(task.letters))[LETTERS.index(arguments.signal)]
     if arguments.input:
         inputs = tf.one_hot([[LETTERS.index(letter) for letter in arguments.input]], len(task.letters))
+    letters = task.prettify(inputs)
     logits, weights, encoder_weights = model(inputs)
     weights = weights.numpy()[0].astype(np.float64)  # Rounded, these print short: 0.1.
 
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Also long sequences in full.
-        print(f"Input: \n{task.prettify(inputs)}")
+        print(f"Input: \n{letters}")
         print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
         print("\nEncoder-Decoder Attention: ")
         for step, row in enumerate(weights.round(3)):
@@ -327,53 +287,49 @@ def test(arguments):
         if settings["pos_enc"]:
             norms = np.linalg.norm(model.positional_encoding[0], axis=-1).astype(np.float64)
             print(f"\nL2-Norm of Positional Encoding:\n{norms.round(3).tolist()}")
-    print_accuracy(model, task, length=inputs.shape[1])
-    if arguments.plot:
-        letters = task.prettify(inputs)[0, :, 0]
-        path = pathlib.Path(arguments.plotpath, "encoder_decoder_attention.png")
-        draw_heatmap("Encoder-decoder attention", weights, ["count"], letters, path)
-        for layer, layer_weights in enumerate(encoder_weights, start=1):
-            path, title = path.with_name(f"encoder_self_attention_{layer}.png"), f"Encoder layer {layer}"
-            draw_heatmap(title, layer_weights[0].numpy(), letters, letters, path, down="Input")
-        if settings["pos_enc"]:
-            draw_norms(norms, path.with_name("positional_encoding.png"))
 
-
-def print_accuracy(model, task, length):
-    """Print the accuracy on 10000 new sequences of this length, or on fewer with a million letters."""
-    samples = min(10000, 10**6 // length)
-    right, batchsize = [], min(1000, max(1, 10**7 // length**2))  # Self-attention has length² weights.
-    while len(right) < samples:
-        inputs, answers = task.next_batch(min(batchsize, samples - len(right)), length=length)
+    length, right = inputs.shape[1], []
+    for _ in range(10):  # Of very long sequences fewer, a million letters in all.
+        inputs, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
         right.extend(np.argmax(model(inputs)[0], axis=-1) == answers)
     sequences, outputs = np.all(right, axis=-1).mean(), np.mean(right)
-    print(f"\nAccuracy on {samples} new samples of length {length}: ", end="")
+    print(f"\nAccuracy on {len(right)} new samples of length {length}: ", end="")
     print(f"{sequences:.2%} of sequences, {outputs:.2%} of output steps", flush=True)
+    if arguments.plot:
+        steps = "Input step", letters[0, :, 0]
+        path = arguments.plotpath / "encoder_decoder_attention.png"
+        draw_heatmap("Encoder-decoder attention", weights, ("Output step", ["count"]), steps, path)
+        for layer, layer_weights in enumerate(encoder_weights, start=1):
+            path = arguments.plotpath / f"encoder_self_attention_{layer}.png"
+            draw_heatmap(f"Encoder layer {layer}", layer_weights[0].numpy(), steps, steps, path)
+        if settings["pos_enc"]:
+            draw_norms(norms, arguments.plotpath / "positional_encoding.png")
 
 
 def draw_losses(losses, path):
     """Draw the loss over the training steps, from a list of (step, loss in nats), into a PNG file."""
     figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-    axes.plot(*np.transpose(losses), marker=".")
+    axes.semilogy(*np.transpose(losses), marker=".")
     axes.set(title=f"{TASK}: loss", xlabel="Training step", ylabel="Cross-entropy (nats per output step)")
-    axes.set_yscale("log" if all(loss > 0 for _, loss in losses) else "linear")
     axes.grid(which="both", alpha=0.3)
     save_figure(figure, path)
 
 
-def draw_heatmap(title, weights, rows, columns, path, down="Output"):
-    """Draw attention weights, float (queries, keys), whose rows and columns have names, into a PNG file."""
-    cells = np.array([min(0.6, 14 / len(names)) for names in (columns, rows)])  # Width, height in inches.
-    size = np.maximum(cells * (len(columns), len(rows)) + (2.5, 1.5), (5, 2.5))
+def draw_heatmap(title, weights, rows, columns, path):
+    """Draw attention weights, float (queries, keys), into a PNG file; rows and columns are (label, names)."""
+    cells = np.array([min(0.6, 14 / len(names)) for _, names in (columns, rows)])  # Width, height in inches.
+    size = np.maximum(cells * weights.shape[::-1] + (2.5, 1.5), (5, 2.5))
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    figure.colorbar(axes.imshow(weights, cmap="viridis", vmin=0, aspect="auto"), label="Attention weight")
-    axes.set(title=title, xlabel="Input step", ylabel=f"{down} step")
-    for axis, names, cell in (axes.xaxis, columns, cells[0]), (axes.yaxis, rows, cells[1]):
-        steps = range(0, len(names), int(np.ceil(0.3 / cell)))  # As many labels as there is room for.
+    brightest = max(2 / weights.shape[1], weights.max())  # Equal weights look half as bright.
+    figure.colorbar(axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto"), label="Attention weight")
+    axes.set_title(title)
+    for axis, (label, names), cell in (axes.xaxis, columns, cells[0]), (axes.yaxis, rows, cells[1]):
+        axis.set_label_text(label)
+        steps = range(0, len(names), int(np.ceil(0.3 / cell)))  # As many names as there is room for.
         axis.set_ticks(steps, [f"{names[step].replace(' ', '␣')}\n{step}" for step in steps])
     if cells.min() >= 0.35:  # Room for a number in each cell.
         for (row, column), weight in np.ndenumerate(weights):
-            colour = "black" if weight > weights.max() / 2 else "white"
+            colour = "black" if weight > brightest / 2 else "white"
             axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=colour)
     save_figure(figure, path)
 
@@ -389,121 +345,93 @@ def draw_norms(norms, path):
 
 def save_figure(figure, path):
     """Write a figure as a PNG file; close it unless there is a display to show it on."""
-    image = io.BytesIO()
-    figure.savefig(image, dpi=150, format="png")
-    print(f"Plot saved to {write_file(path, image.getvalue())}.", flush=True)
+    path = write_file(path, lambda file: figure.savefig(file, dpi=150, format="png"))
+    print(f"Plot saved to {path}.", flush=True)
     if not figure.canvas.required_interactive_framework:
         pyplot.close(figure)
 
 
-# --- Saving and loading ---------------------------------------------------------------------------------
+# --- Saving and loading ---------------------------------------------------------------
 
 PROGRAM = hashlib.sha256(pathlib.Path(__file__).read_text(encoding="utf-8").encode()).hexdigest()
 
 
 def save_model(model, settings, step, savepath):
-    """Save a model, and what it takes to build it, as checkpoint.npz. Return the path as a str to show.
-
-    Raises FloatingPointError for a weight that is no number. Then, and on an OSError, the old file stays.
-    """
+    """Save a model, and what it takes to build it, as checkpoint.npz. Return the path to print."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise FloatingPointError(f"a weight is not a number any more after step {step}")
-    description = {"task": TASK, "step": step, "settings": settings, "program": PROGRAM}
-    archive = io.BytesIO()
-    np.savez(archive, description=json.dumps(description), **arrays)
-    return write_file(pathlib.Path(savepath, "checkpoint.npz"), archive.getvalue())
+    arrays["description"] = json.dumps({"task": TASK, "step": step, "settings": settings, "program": PROGRAM})
+    return write_file(savepath / "checkpoint.npz", lambda file: np.savez(file, **arrays))
 
 
-def write_file(path, content):
-    """Write bytes beside path and move them into place, so that at every instant there is a complete file.
-
-    Return the path as a str to show. Raises OSError whose filename is the folder, to show as well.
-    """
+def write_file(path, write):
+    """Let write(file) fill a file beside path, then move it there. Return path, as short as one prints it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Others may write here, too.
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("xb") as file:
-            file.write(content)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, shown(path.parent)) from error
     finally:
-        with contextlib.suppress(OSError):
-            part.unlink()
-    return shown(path)
-
-
-def shown(path):
-    """Return a path as a str to print: relative to the current folder if it lies below that."""
-    with contextlib.suppress(ValueError, OSError):  # It lies elsewhere, or the current folder is gone.
-        path = path.relative_to(pathlib.Path.cwd())
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    return str(path).encode(encoding, "backslashreplace").decode(encoding)
+        part.unlink(missing_ok=True)
+    return path.relative_to(pathlib.Path.cwd()) if path.is_relative_to(pathlib.Path.cwd()) else path
 
 
 def load_model(arguments):
     """Return the model in --savepath and its settings, a dict; end the program where there is none."""
-    path = pathlib.Path(arguments.savepath, "checkpoint.npz")
+    path = arguments.savepath / "checkpoint.npz"
     try:
-        content = path.read_bytes()
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = dict(archive)
+        description = json.loads(arrays["description"].item())
+        task, settings = description["task"], description["settings"]
     except FileNotFoundError:
-        sys.exit(f"main.py: error: {shown(path)}: there is no model yet; train one with --train")
-    try:
-        archive = np.load(io.BytesIO(content), allow_pickle=False)
-        description = json.loads(archive["description"].item())
-        if description["task"] != TASK:
-            raise ValueError(f"it is of the task {description['task']}")
-        settings = {name: check(description["settings"][name]) for name, check in SETTINGS.items()}
-        model = AttentionModel(**settings)
-        for weight in model.weights:
-            weight.assign(archive[weight.path.removeprefix("model/")])
+        sys.exit(f"main.py: error: {path}: there is no model yet; train one with --train")
     except Exception as error:  # A damaged or foreign file raises all kinds.
-        reason = f"{type(error).__name__}: {' '.join(str(error).split()).partition('. ')[0]}"
-        advice = "undo an edit of main.py, or name another folder with --savepath"
-        sys.exit(f"main.py: error: {shown(path)}: no model that this main.py can read ({reason}); {advice}")
-    for name, value in arguments.given.items():
-        if value != settings[name]:
-            message = f"argument --{name}: {shown(path)} was trained with {settings[name]}, not {value}"
-            parser.error(f"{message}; name another folder with --savepath")
+        sys.exit(f"main.py: error: {path}: damaged, or no checkpoint ({error!r}); name another --savepath")
+    if task != TASK:
+        sys.exit(f"main.py: error: {path}: this is a model of {task}; name another --savepath")
+    check(arguments, settings)
+    model = AttentionModel(**settings)
+    try:
+        for weight in model.weights:
+            weight.assign(arrays[weight.path.removeprefix("model/")])
+    except (KeyError, ValueError):
+        sys.exit(f"main.py: error: {path} fits another main.py; undo an edit, or name another --savepath")
     if description.get("program", PROGRAM) != PROGRAM:
-        print(f"main.py: main.py has changed since {shown(path)} was trained", file=sys.stderr)
+        print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
     return model, settings
 
 
-# --- The program ----------------------------------------------------------------------------------------
+def check(arguments, settings):
+    """Refuse flags that contradict a model's settings, a dict."""
+    for name, value in settings.items():
+        if getattr(arguments, name) not in (None, value):
+            parser.error(f"argument --{name}: {arguments.savepath} was trained with {value}; name another")
+    letters, longest = LETTERS[: settings["vocab_size"]], settings["max_len"] + 1
+    if set(arguments.input or arguments.signal or "") - set(letters) or len(arguments.input or "") > longest:
+        parser.error(f"argument --input or --signal: at most {longest} letters, of {letters!r}")
+
+
+# --- The program ----------------------------------------------------------------------
 
 
 def main(argv=None):
     """Train, test and plot as argv, a list of flags, says; exit with one line where that cannot be done."""
     arguments = parse_arguments(argv)
     try:
-        for used, folder in (arguments.train, arguments.savepath), (arguments.plot, arguments.plotpath):
-            if used:
-                probe = pathlib.Path(folder, ".main.py.probe")
-                write_file(probe, bytes(4096))  # A full disk shall fail now, not after the training.
-                probe.unlink(missing_ok=True)
-        if arguments.train:
-            train(arguments)
+        model, settings = train(arguments) if arguments.train else load_model(arguments)
         if arguments.test:
-            test(arguments)
+            test(arguments, model, settings)
         if pyplot.get_fignums():
             pyplot.show()
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except FloatingPointError as error:
-        sys.exit(f"main.py: error: {error}; lower --lr")
     except (MemoryError, tf.errors.ResourceExhaustedError):
         sys.exit("main.py: error: this does not fit into memory; lower --batchsize, --max_len or --hidden")
+    except BrokenPipeError:  # The reader has gone, as `head` does; sys.exit would write to it once more.
+        os._exit(1)
     except OSError as error:
-        if error.filename:
-            sys.exit(f"main.py: error: {error.filename}: {error.strerror}")
-        with contextlib.suppress(OSError):
-            sys.stdout.close()  # It takes no more; left open, it would fail once more at the end.
-        silent = arguments.train or isinstance(error, BrokenPipeError)  # Training has said that it stopped.
-        sys.exit(1 if silent else f"main.py: error: standard output: {error.strerror}")
+        sys.exit(f"main.py: error: {error}")
 
 
 if __name__ == "__main__":
