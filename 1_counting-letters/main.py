@@ -232,7 +232,6 @@ def test(arguments, model, settings):
     letters = task.prettify(inputs)
     logits, weights = model(inputs)
     weights = weights.numpy()[0].astype(np.float64)  # Rounded, these print short: 0.1.
-
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Also long sequences in full.
         print(f"Input: \n{letters}")
         print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
@@ -364,8 +363,9 @@ def main(argv=None):
         if pyplot.get_fignums():
             pyplot.show()
     except (MemoryError, tf.errors.ResourceExhaustedError):
-        sys.exit("main.py: error: this does not fit into memory; lower --batchsize, --max_len or --hidden")
-    except BrokenPipeError:  # The reader has gone, as `head` does; sys.exit would write to it once more.
+        print("main.py: error: out of memory; lower --batchsize, --max_len or --hidden", file=sys.stderr)
+        os._exit(1)  # TensorFlow's own end crashes now.
+    except BrokenPipeError:  # Who was to read it has gone, such as `head`; Python's end would write again.
         os._exit(1)
     except OSError as error:
         sys.exit(f"main.py: error: {error}")

@@ -50,7 +50,7 @@ flag("--seed", type=int, help="makes a run repeatable (none)")
 flag("--pos_enc", action="store_true", default=None, help="add positional encodings to the letters (off)")
 flag("--enc_layers", type=int, help=f"encoder layers ({DEFAULTS['enc_layers']})")
 either = parser.add_mutually_exclusive_group()
-either.add_argument("--signal", type=str.upper, choices=[*LETTERS], metavar="A", help="the first letter (random)")
+either.add_argument("--signal", type=str.upper, choices=[*LETTERS], metavar="A", help="the signal (random)")
 either.add_argument("--input", type=str.upper, help="the sequence, such as BBABC (random)")
 
 
@@ -276,7 +276,6 @@ def test(arguments, model, settings):
     letters = task.prettify(inputs)
     logits, weights, encoder_weights = model(inputs)
     weights = weights.numpy()[0].astype(np.float64)  # Rounded, these print short: 0.1.
-
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Also long sequences in full.
         print(f"Input: \n{letters}")
         print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
@@ -427,8 +426,9 @@ def main(argv=None):
         if pyplot.get_fignums():
             pyplot.show()
     except (MemoryError, tf.errors.ResourceExhaustedError):
-        sys.exit("main.py: error: this does not fit into memory; lower --batchsize, --max_len or --hidden")
-    except BrokenPipeError:  # The reader has gone, as `head` does; sys.exit would write to it once more.
+        print("main.py: error: out of memory; lower --batchsize, --max_len or --hidden", file=sys.stderr)
+        os._exit(1)  # TensorFlow's own end crashes now.
+    except BrokenPipeError:  # Who was to read it has gone, such as `head`; Python's end would write again.
         os._exit(1)
     except OSError as error:
         sys.exit(f"main.py: error: {error}")
