@@ -241,7 +241,7 @@ def test(arguments, model, settings):
             print(row.tolist())
 
     length, right = inputs.shape[1], []
-    for _ in range(10):  # Of very long sequences fewer, a million letters in all.
+    for _ in range(10):  # Of long sequences fewer: a million letters in all.
         inputs, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
         right.extend(np.argmax(model(inputs)[0], axis=-1) == answers)
     sequences, outputs = np.all(right, axis=-1).mean(), np.mean(right)
@@ -344,7 +344,7 @@ def check(arguments, settings):
     """Refuse flags that contradict a model's settings, a dict."""
     for name, value in settings.items():
         if getattr(arguments, name) not in (None, value):
-            parser.error(f"argument --{name}: {arguments.savepath} was trained with {value}; name another")
+            parser.error(f"argument --{name}: in {arguments.savepath} it is {value}; name another --savepath")
     letters = LETTERS[: settings["vocab_size"] + 1]
     if set(arguments.input or "") - set(letters):
         parser.error(f"argument --input: {arguments.input!r} is no sequence of {letters!r}")

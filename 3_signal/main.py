@@ -68,7 +68,7 @@ def parse_arguments(argv=None):
     if set(arguments.input or arguments.signal or "") - set(letters):
         parser.error(f"argument --input or --signal: the letters are {letters!r}")
     if arguments.train and len(arguments.input or "") > (arguments.max_len or DEFAULTS["max_len"]) + 1:
-        parser.error(f"argument --input: {arguments.input!r} is longer than --max_len and the signal")
+        parser.error("argument --input: it is longer than the signal and --max_len letters")
     return arguments
 
 
@@ -191,7 +191,7 @@ class AttentionModel(tf.keras.Model):
             shape, name = (1, max_len + 1, hidden), "positional_encoding"
             self.positional_encoding = self.add_weight(name=name, shape=shape, initializer="zeros")
         self.encoder = [EncoderLayer(hidden, f"encoder_layer_{layer + 1}") for layer in range(enc_layers)]
-        # The learnt query of the only output step. Zeros give equal scores: no letter is preferred at first.
+        # The learnt query. Zeros give equal scores, so no letter is preferred at first.
         self.query = self.add_weight(name="query", shape=(1, 1, hidden), initializer="zeros")
         self.attention = Attention()
         self.logits_layer = tf.keras.layers.Dense(max_len + 1, name="logits_layer")
@@ -288,7 +288,7 @@ def test(arguments, model, settings):
             print(f"\nL2-Norm of Positional Encoding:\n{norms.round(3).tolist()}")
 
     length, right = inputs.shape[1], []
-    for _ in range(10):  # Of very long sequences fewer, a million letters in all.
+    for _ in range(10):  # Of long sequences fewer: a million letters in all.
         inputs, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
         right.extend(np.argmax(model(inputs)[0], axis=-1) == answers)
     sequences, outputs = np.all(right, axis=-1).mean(), np.mean(right)
@@ -407,7 +407,7 @@ def check(arguments, settings):
     """Refuse flags that contradict a model's settings, a dict."""
     for name, value in settings.items():
         if getattr(arguments, name) not in (None, value):
-            parser.error(f"argument --{name}: {arguments.savepath} was trained with {value}; name another")
+            parser.error(f"argument --{name}: in {arguments.savepath} it is {value}; name another --savepath")
     letters, longest = LETTERS[: settings["vocab_size"]], settings["max_len"] + 1
     if set(arguments.input or arguments.signal or "") - set(letters) or len(arguments.input or "") > longest:
         parser.error(f"argument --input or --signal: at most {longest} letters, of {letters!r}")
