@@ -6,7 +6,7 @@ names the letter to count in the rest. The output has one step, how often that l
     input     'B' 'B' 'A' 'B' 'C'      one-hot vectors: 'A' is index 0, 'B' is 1, 'C' is 2
     output    2                        the signal is 'B', and two 'B' follow
 
-The signal is the same vector as any other letter of its kind, and attention does not see in which order
+Nothing in its vector marks the signal, and attention does not see in which order
 letters come. With --pos_enc, each position adds a vector of its own to its letter.
 """
 
@@ -29,7 +29,7 @@ import sys
 
 TASK = "Signal"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-DEFAULTS = {"max_len": 10, "vocab_size": 3, "hidden": 64, "pos_enc": False, "enc_layers": 1}
+DEFAULTS = {"max_len": 10, "vocab_size": 3, "hidden": 64, "pos_enc": False, "enc_layers": 1}  # For --train.
 HERE = pathlib.Path(__file__).parent
 parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=TASK, allow_abbrev=False)
 flag = parser.add_argument
@@ -61,11 +61,11 @@ def parse_arguments(argv=None):
         parser.exit(2, parser.format_help())
     arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
     for name, value in vars(arguments).items():
-        may_be_0 = name in ("seed", "enc_layers")
-        if type(value) in (int, float) and not (0 < value < 2**32 or may_be_0 and value == 0):
-            parser.error(f"argument --{name}: {value} is not above 0, or absurdly large")
+        above = -1 if name in ("seed", "enc_layers") else 0
+        if type(value) in (int, float) and not above < value < 2**32:
+            parser.error(f"argument --{name}: {value} is not above {above}, or absurdly large")
     letters = LETTERS[: arguments.vocab_size or (DEFAULTS["vocab_size"] if arguments.train else 26)]
-    if set(arguments.input or arguments.signal or "") - set(letters):
+    if not set(arguments.input or arguments.signal or "") <= set(letters):  # For --test see check().
         parser.error(f"argument --input or --signal: the letters are {letters!r}")
     if arguments.train and len(arguments.input or "") > (arguments.max_len or DEFAULTS["max_len"]) + 1:
         parser.error("argument --input: it is longer than the signal and --max_len letters")
@@ -73,18 +73,18 @@ def parse_arguments(argv=None):
 
 
 if __name__ == "__main__":
-    parse_arguments()  # --help and wrong flags do not wait for the packages, which take seconds.
-# Fewer messages, and sums split alike on every machine. Where you have set these, your values hold.
+    parse_arguments()  # Wrong flags do not wait for the imports. main() parses again.
+# Fewer messages, and the same rounding with any number of cores. What you have set yourself wins.
 wanted = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "TF_NUM_INTRAOP_THREADS": "2"}
 os.environ.update(wanted | dict(os.environ))
-gc.disable()  # To search the packages' objects for garbage would take half a second.
+gc.disable()  # Garbage collection in the imports would take half a second.
 try:
     import matplotlib.pyplot as pyplot
     import numpy as np
     import tensorflow as tf
 except ImportError as error:
-    sys.exit(f"main.py: error: {error} (in Python {sys.version.split()[0]}); activate .venv of README.md")
-gc.freeze()
+    sys.exit(f"main.py: error: {error} (in Python {sys.version.split()[0]}); activate .venv, see README.md")
+gc.freeze()  # Later ones pass over what was imported.
 gc.enable()
 
 # --- The data -------------------------------------------------------------------------
@@ -224,21 +224,21 @@ def train(arguments):
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
-    optimizer.build(model.trainable_variables)  # A compiled function cannot create its variables.
+    optimizer.build(model.trainable_variables)  # It makes Adam's variables; run_steps cannot.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
     def run_steps(inputs, answers):
-        loss = 0.0
-        for batch in tf.range(len(inputs)):
+        loss = 0.0  # A compiled loop needs a value before its first round.
+        for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
-                logits, *_ = model(inputs[batch])
-                loss = loss_function(answers[batch], logits)
+                logits, *_ = model(inputs[index])
+                loss = loss_function(answers[index], logits)
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs more than such a small step. So each runs many, and ends where a line or a save is due.
+    # A call costs more than such a small step: so each runs many, but passes no line and no save.
     many = math.gcd(50, arguments.print_every, arguments.save_every)
     losses, step = [], 0
     try:
@@ -266,7 +266,7 @@ def train(arguments):
 
 def test(arguments, model, settings):
     """Print a model's answer to a sequence, its attention and its accuracy; draw the attention."""
-    generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Not the data of the training.
+    generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Other data than in the training.
     task = Task(settings["max_len"], settings["vocab_size"], generator)
     inputs, _ = task.next_batch(1)
     if arguments.signal:
@@ -275,8 +275,8 @@ def test(arguments, model, settings):
         inputs = tf.one_hot([[LETTERS.index(letter) for letter in arguments.input]], len(task.letters))
     letters = task.prettify(inputs)
     logits, weights, encoder_weights = model(inputs)
-    weights = weights.numpy()[0].astype(np.float64)  # Rounded, these print short: 0.1.
-    with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Also long sequences in full.
+    weights = weights.numpy()[0].astype(np.float64)  # A float32 prints as 0.10000000149.
+    with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
         print(f"Input: \n{letters}")
         print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
         print("\nEncoder-Decoder Attention: ")
@@ -288,19 +288,19 @@ def test(arguments, model, settings):
             print(f"\nL2-Norm of Positional Encoding:\n{norms.round(3).tolist()}")
 
     length, right = inputs.shape[1], []
-    for _ in range(10):  # Of long sequences fewer: a million letters in all.
+    for _ in range(10):  # Ten batches, smaller ones if the sequences are long.
         inputs, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
         right.extend(np.argmax(model(inputs)[0], axis=-1) == answers)
     sequences, outputs = np.all(right, axis=-1).mean(), np.mean(right)
     print(f"\nAccuracy on {len(right)} new samples of length {length}: ", end="")
     print(f"{sequences:.2%} of sequences, {outputs:.2%} of output steps", flush=True)
     if arguments.plot:
-        steps = "Input step", letters[0, :, 0]
+        input_axis = "Input step", letters[0, :, 0]
         path = arguments.plotpath / "encoder_decoder_attention.png"
-        draw_heatmap("Encoder-decoder attention", weights, ("Output step", ["count"]), steps, path)
+        draw_heatmap("Encoder-decoder attention", weights, ("Output step", ["count"]), input_axis, path)
         for layer, layer_weights in enumerate(encoder_weights, start=1):
             path = arguments.plotpath / f"encoder_self_attention_{layer}.png"
-            draw_heatmap(f"Encoder layer {layer}", layer_weights[0].numpy(), steps, steps, path)
+            draw_heatmap(f"Encoder layer {layer}", layer_weights[0].numpy(), input_axis, input_axis, path)
         if settings["pos_enc"]:
             draw_norms(norms, arguments.plotpath / "positional_encoding.png")
 
@@ -317,12 +317,12 @@ def draw_losses(losses, path):
 def draw_heatmap(title, weights, rows, columns, path):
     """Draw attention weights, float (queries, keys), into a PNG file; rows and columns are (label, names)."""
     cells = np.array([min(0.6, 14 / len(names)) for _, names in (columns, rows)])  # Width, height in inches.
-    size = np.maximum(cells * weights.shape[::-1] + (2.5, 1.5), (5, 2.5))
+    size = np.maximum(cells * weights.shape[::-1] + (2.5, 1.5), (5, 2.5))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    brightest = max(2 / weights.shape[1], weights.max())  # Equal weights look half as bright.
+    brightest = max(2 / weights.shape[1], weights.max())  # Equal weights get the middle colour.
     figure.colorbar(axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto"), label="Attention weight")
     axes.set_title(title)
-    for axis, (label, names), cell in (axes.xaxis, columns, cells[0]), (axes.yaxis, rows, cells[1]):
+    for axis, (label, names), cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells, strict=True):
         axis.set_label_text(label)
         steps = range(0, len(names), int(np.ceil(0.3 / cell)))  # As many names as there is room for.
         axis.set_ticks(steps, [f"{names[step].replace(' ', '␣')}\n{step}" for step in steps])
@@ -352,20 +352,20 @@ def save_figure(figure, path):
 
 # --- Saving and loading ---------------------------------------------------------------
 
-PROGRAM = hashlib.sha256(pathlib.Path(__file__).read_text(encoding="utf-8").encode()).hexdigest()
+HASH = hashlib.sha256(pathlib.Path(__file__).read_text(encoding="utf-8").encode()).hexdigest()
 
 
 def save_model(model, settings, step, savepath):
     """Save a model, and what it takes to build it, as checkpoint.npz. Return the path to print."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
-    arrays["description"] = json.dumps({"task": TASK, "step": step, "settings": settings, "program": PROGRAM})
+    arrays["description"] = json.dumps({"task": TASK, "step": step, "settings": settings, "program": HASH})
     return write_file(savepath / "checkpoint.npz", lambda file: np.savez(file, **arrays))
 
 
 def write_file(path, write):
-    """Let write(file) fill a file beside path, then move it there. Return path, as short as one prints it."""
+    """Write path by write(file), whole or not at all. Return it, from the current folder on."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Others may write here, too.
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Another run may write here, too.
     try:
         with part.open("xb") as file:
             write(file)
@@ -381,7 +381,7 @@ def load_model(arguments):
     """Return the model in --savepath and its settings, a dict; end the program where there is none."""
     path = arguments.savepath / "checkpoint.npz"
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
         description = json.loads(arrays["description"].item())
         task, settings = description["task"], description["settings"]
@@ -389,16 +389,16 @@ def load_model(arguments):
         sys.exit(f"main.py: error: {path}: there is no model yet; train one with --train")
     except Exception as error:  # A damaged or foreign file raises all kinds.
         sys.exit(f"main.py: error: {path}: damaged, or no checkpoint ({error!r}); name another --savepath")
-    if task != TASK:
-        sys.exit(f"main.py: error: {path}: this is a model of {task}; name another --savepath")
+    if task != TASK or settings.keys() != DEFAULTS.keys():
+        sys.exit(f"main.py: error: {path}: this is another model, of {task}; name another --savepath")
     check(arguments, settings)
     model = AttentionModel(**settings)
     try:
         for weight in model.weights:
             weight.assign(arrays[weight.path.removeprefix("model/")])
     except (KeyError, ValueError):
-        sys.exit(f"main.py: error: {path} fits another main.py; undo an edit, or name another --savepath")
-    if description.get("program", PROGRAM) != PROGRAM:
+        sys.exit(f"main.py: error: {path} does not fit this main.py; undo an edit, or change --savepath")
+    if description.get("program", HASH) != HASH:  # The oldest have none.
         print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
     return model, settings
 
@@ -409,7 +409,8 @@ def check(arguments, settings):
         if getattr(arguments, name) not in (None, value):
             parser.error(f"argument --{name}: in {arguments.savepath} it is {value}; name another --savepath")
     letters, longest = LETTERS[: settings["vocab_size"]], settings["max_len"] + 1
-    if set(arguments.input or arguments.signal or "") - set(letters) or len(arguments.input or "") > longest:
+    text = arguments.input or arguments.signal or ""
+    if not set(text) <= set(letters) or len(text) > longest:
         parser.error(f"argument --input or --signal: at most {longest} letters, of {letters!r}")
 
 
@@ -427,8 +428,8 @@ def main(argv=None):
             pyplot.show()
     except (MemoryError, tf.errors.ResourceExhaustedError):
         print("main.py: error: out of memory; lower --batchsize, --max_len or --hidden", file=sys.stderr)
-        os._exit(1)  # TensorFlow's own end crashes now.
-    except BrokenPipeError:  # Who was to read it has gone, such as `head`; Python's end would write again.
+        os._exit(1)  # A normal exit would crash in TensorFlow.
+    except BrokenPipeError:  # The reader, such as `head`, has gone; a normal exit would write to it again.
         os._exit(1)
     except OSError as error:
         sys.exit(f"main.py: error: {error}")

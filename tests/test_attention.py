@@ -94,7 +94,7 @@ def checked_shape(weights):
 def test_shapes(number, own, own_weights, own_outputs):
     module = program.load(number)
     model = module.AttentionModel(**SIZES, **own)
-    logits, weights, *others = model(module.Task(7, 5).next_batch(3)[0])
+    logits, weights, *others = model(module.Task(7, 5, np.random.default_rng(0)).next_batch(3)[0])
     outputs, length = {1: (5, 7), 2: (6, 7), 3: (1, 8)}[number]
     assert logits.shape == (3, outputs, 8)
     assert checked_shape(weights) == (3, outputs, length)

@@ -73,7 +73,7 @@ def refused(savepath):
     """Return whether --test refuses what lies in a folder, in a line that harms nobody."""
     completed = program.in_process(1, "--test", "--savepath", savepath)
     if completed.returncode:
-        program.refused(completed, 1, savepath / "checkpoint.npz", "another folder with --savepath")
+        program.refused(completed, 1, savepath / "checkpoint.npz", "another --savepath")
         assert not completed.stdout and "--train" not in completed.stderr
     return completed.returncode != 0
 
@@ -128,13 +128,7 @@ def test_nothing_of_a_stranger_is_executed(savepath, tmp_path):
     assert not (tmp_path / "trace").exists()
 
 
-TASK = {"task": "Counting Letters"}
-WRONG = ("ten", None, [], {}, 0, -1, 10**5, float("nan"), float("inf"))
-DESCRIPTIONS = [
-    *("{", "[]", "null", "1", '"hidden"', "{}"),
-    *map(json.dumps, (TASK, {"settings": SETTINGS}, {"task": [], "settings": SETTINGS})),
-    *(json.dumps(TASK | {"settings": SETTINGS | {name: value}}) for name in SETTINGS for value in WRONG),
-]
+DESCRIPTIONS = ["{", "[]", "null", "{}", '{"task": "Counting Letters"}', '{"settings": {}}']
 
 
 def test_what_no_training_writes_is_refused(savepath):

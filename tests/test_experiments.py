@@ -34,11 +34,10 @@ def test_each_edit_on_the_page_is_measured(task):
 def test_an_edit_applies_and_the_edited_model_answers(task, edit, edited):
     """It is built with the flags of its trainings and called; the training belongs to the experiments."""
     module = edited(task, edit)
-    arguments = module.parse_arguments(["--train", *EDITED[task, edit].flags.split()])
-    model = module.AttentionModel(**module.DEFAULTS | arguments.given)
-    inputs, answers = module.Task().next_batch(2)
-    logits = model(inputs)[0]
-    assert logits.shape == (*answers.shape, 11) and np.isfinite(logits).all()
+    model = module.AttentionModel(**edits.settings(module, *EDITED[task, edit].flags.split()))
+    data = measuring.fresh(task, 2)
+    logits = model(data.inputs)[0]
+    assert logits.shape == (*data.answers.shape, 11) and np.isfinite(logits).all()
 
 
 def test_a_place_that_is_not_there_exactly_once_is_refused():
@@ -96,7 +95,8 @@ def test_a_sigmoid_makes_a_sum(arrays, edited):
 
 
 def test_fixed_weights_prefer_the_own_letter_by_their_ratio(edited):
-    weights = edited(1, "H 16.0").AttentionModel()(measuring.spell(1, " ABC").inputs)[1][0]
+    module = edited(1, "H 16.0")
+    weights = module.AttentionModel(**module.DEFAULTS)(measuring.spell(1, " ABC").inputs)[1][0]
     np.testing.assert_allclose(weights, (1 + 15 * np.eye(4)[1:]) / 19, atol=1e-6)
 
 
@@ -110,7 +110,8 @@ def test_a_causal_mask_hides_what_comes_later(arrays, edited):
 
 
 def test_sinusoids_are_those_of_the_formula(edited):
-    encoding = edited(3, "C 1").AttentionModel(pos_enc=True).positional_encoding.numpy()[0]
+    module = edited(3, "C 1")
+    encoding = module.AttentionModel(**module.DEFAULTS | {"pos_enc": True}).positional_encoding.numpy()[0]
     for position, dimension in itertools.product(range(11), range(64)):
         angle = position / 10000 ** (dimension // 2 * 2 / 64)
         expected = (np.cos if dimension % 2 else np.sin)(angle)

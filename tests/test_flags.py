@@ -1,51 +1,48 @@
 """The command line: a wrong flag of each kind is one line and status 2, before anything is done."""
 
+import re
+import shlex
 import sys
 
 import program
 import pytest
 
-ALL = (1, 2, 3)
+# The tasks, the flags, and words of the answer, which always names the last flag and its value.
 WRONG = [
-    *(
-        (ALL, ("--steps", value), "'{}' is no int from 1 to")
-        for value in ("0", "-1", "1.5", "ten", "", "9" * 30)
-    ),
-    *((ALL, ("--lr", value), "'{}' is no float from") for value in ("0", "-0.1", "nan", "inf", "ten")),
-    *(
-        (ALL, (name, "0"), "'0' is no int")
-        for name in ("--batchsize", "--hidden", "--max_len", "--vocab_size")
-    ),
-    *((ALL, (name, "0"), "'0' is no int") for name in ("--print_every", "--save_every")),
-    *((ALL, ("--seed", value), "'{}' is no int from 0") for value in ("-1", str(2**32))),
-    (ALL, ("--vocab_size", "27"), "'27' is no int"),
-    ((2,), ("--vocab_size", "1"), "'1' is no int"),
-    ((1, 2), ("--sample_len", "0"), "'0' is no int from 1"),
-    ((3,), ("--enc_layers", "101"), "'101' is no int from 0 to 100"),
-    (ALL, ("--input", ""), "''"),
-    ((1, 2), ("--input", "A BD"), "'A BD' is no sequence of ' ABC'"),
-    ((1, 2), ("--vocab_size", "2", "--input", "ABC"), "' AB'"),
-    ((3,), ("--input", "A B"), "'A B' is no sequence of 'ABC'"),
-    ((3,), ("--input", "A" * 12), "1 to 11 letters"),
-    ((3,), ("--max_len", "2", "--input", "ABCA"), "1 to 3 letters"),
-    *(((3,), ("--signal", value), "'{}' is not one letter of 'ABC'") for value in ("", "AB", "D", " ")),
-    ((1, 2), ("--input", "ABC", "--sample_len", "3"), "--sample_len: not allowed with argument --input"),
-    ((3,), ("--input", "ABC", "--signal", "A"), "--signal: not allowed with argument --input"),
-    (ALL, ("--steps",), "expected one argument"),
-    (ALL, ("--plot=yes",), "ignored explicit argument 'yes'"),
-    (ALL, ("--step", "5"), "unrecognized arguments: --step 5"),
-    (ALL, ("extra",), "unrecognized arguments: extra"),
-    ((1, 3), ("--self_att",), "unrecognized arguments"),
-    ((1, 2), ("--pos_enc",), "unrecognized arguments"),
+    *(("123", f"--steps {value}", "") for value in ("0", "-1", "1.5", "ten", "''", "9" * 30)),
+    *(("123", f"--lr {value}", "") for value in ("0", "-0.1", "nan", "inf", "ten")),
+    *(("123", f"--{name} 0", "") for name in ("batchsize", "hidden", "max_len", "vocab_size")),
+    *(("123", f"--{name} 0", "") for name in ("print_every", "save_every")),
+    *(("123", f"--seed {value}", "") for value in ("-1", 2**32)),
+    ("123", "--vocab_size 27", "26"),
+    ("2", "--vocab_size 1", "2"),
+    ("12", "--sample_len 0", ""),
+    ("3", "--enc_layers -1", ""),
+    ("12", "--input 'A BD'", "' ABC'"),
+    ("12", "--vocab_size 2 --input ABC", "' AB'"),
+    ("12", "--input AÄ", "' ABC'"),
+    ("12", "--sample_len 3 --input ABC", "not allowed with"),
+    ("3", "--input 'A B'", "'ABC'"),
+    ("3", "--input AAAAAAAAAAAA", "max_len"),
+    ("3", "--max_len 2 --input ABCA", "max_len"),
+    *(("3", f"--signal {value}", "") for value in ("''", "AB", "D", "' '")),
+    ("3", "--signal A --input ABC", "not allowed with"),
+    ("123", "--plot=yes", "'yes'"),
+    ("123", "--step 5", "unrecognized"),
+    ("123", "extra", "unrecognized"),
+    ("13", "--self_att", "unrecognized"),
+    ("12", "--pos_enc", "unrecognized"),
 ]
 
 
 @pytest.mark.parametrize(("tasks", "flags", "words"), WRONG)
 def test_a_wrong_flag_is_refused_before_the_training(tasks, flags, words, tmp_path):
-    for task in tasks:
+    words_of_flags = shlex.split(flags)
+    named = [word.partition("=")[0] for word in words_of_flags if word.startswith("--")][-1:]
+    for task in map(int, tasks):
         paths = (f"--savepath={tmp_path / 'models'}", "--plot", f"--plotpath={tmp_path / 'plots'}")
-        completed = program.in_process(task, "--train", *paths, *flags)
-        program.refused(completed, 2, words.format(flags[-1]))
+        completed = program.in_process(task, "--train", *paths, *words_of_flags)
+        program.refused(completed, 2, *named, words)
         assert not completed.stdout and not list(tmp_path.iterdir())
 
 
@@ -57,30 +54,31 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task):
     assert described.returncode == 0 and not described.stderr
     assert "--train" in described.stdout and program.load(task).TASK in described.stdout
     no_mode = program.run(task, "--steps", 5, python=python)
-    assert (no_mode.returncode, no_mode.stdout, no_mode.stderr) == (2, described.stdout, "")
-    program.refused(program.run(task, "--train", "--steps", "none", python=python), 2, "--steps", "'none'")
-    program.refused(program.run(task, "--test", "--input", "ABÄ", python=python), 2, "--input", "'ABÄ'")
+    assert (no_mode.returncode, no_mode.stdout, no_mode.stderr) == (2, "", described.stdout)
+    for words in (("--train", "--steps", "none"), ("--train", "--input", "D"), ("--test", "--input", "Ä")):
+        program.refused(program.run(task, *words, python=python), 2, words[1])
 
 
 @pytest.mark.parametrize(
     ("variant", "flags", "words"),
     (
-        ("1", ("--max_len", 11), ("--max_len", "was trained with 10, not 11")),
-        ("1", ("--sample_len", 3, "--vocab_size", 4), ("--vocab_size", "was trained with 3, not 4")),
-        ("1", ("--input", "ABD"), ("--input", "'ABD'", "' ABC'")),
-        ("2", ("--self_att",), ("--self_att", "was trained with False, not True")),
-        ("3 --pos_enc", ("--enc_layers", 0), ("--enc_layers", "was trained with 1, not 0")),
-        ("3 --pos_enc", ("--input", "A" * 12), ("--input", "1 to 11 letters")),
-        ("3 --pos_enc", ("--signal", "D"), ("--signal", "'D'", "'ABC'")),
+        ("1", "--max_len 11", "10"),
+        ("1", "--sample_len 3 --vocab_size 4", "3"),
+        ("1", "--input ABD", "' ABC'"),
+        ("2", "--self_att", "False"),
+        ("2 --self_att", "--input ABD", "' ABC'"),
+        ("3 --pos_enc", "--enc_layers 0", "1"),
+        ("3 --pos_enc", "--input AAAAAAAAAAAA", "11"),
+        ("3 --pos_enc", "--signal D", "'ABC'"),
     ),
 )
 def test_what_contradicts_the_saved_model_is_refused(variant, flags, words, trained):
     """And no advice leads to a command that would replace that model."""
     task, _ = program.VARIANTS[variant]
-    completed = program.in_process(task, "--test", *flags, "--savepath", trained(variant).savepath)
-    program.refused(completed, 2, *words)
+    completed = program.in_process(task, "--test", *flags.split(), "--savepath", trained(variant).savepath)
+    program.refused(completed, 2, re.findall(r"--\w+", flags)[-1], words)
     assert not completed.stdout and "--train" not in completed.stderr
-    assert ("was trained with" not in words[1]) or "checkpoint.npz" in completed.stderr
+    assert "'" in words or words == "11" or str(trained(variant).savepath) in completed.stderr
 
 
 def test_what_fits_the_saved_model_may_be_said_again(trained):

@@ -131,14 +131,15 @@ def fit(repetitions):
             def call(self, inputs):
                 return super().call(inputs)[0]
 
-        model = OnlyLogits(**module.DEFAULTS | arguments.given)
+        model = OnlyLogits(**edits.settings(module, *flags))
         model.compile(
             optimizer=keras.optimizers.Adam(arguments.lr),
             loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
             steps_per_execution=50,
             jit_compile=True,
         )
-        data = module.tf.data.Dataset.from_tensor_slices(module.Task().next_batch(50, arguments.batchsize))
+        batches = measuring.task_of(task, np.random.default_rng()).next_batch(50, 100)
+        data = module.tf.data.Dataset.from_tensor_slices(batches)
         data = data.cache().repeat().prefetch(8)
         model.fit(data, steps_per_epoch=100, verbose=0)
         found = []

@@ -82,6 +82,13 @@ def program(task, edit=None):
     return source
 
 
+def settings(module, *flags):
+    """Return the settings of a model that a program, a module, trains with these flags, a dict."""
+    arguments = vars(module.parse_arguments(["--train", *flags]))
+    given = {name: arguments[name] for name in module.DEFAULTS if arguments[name] is not None}
+    return module.DEFAULTS | given
+
+
 @functools.cache
 def load(path):
     """Return the program at this path as a module."""

@@ -357,7 +357,7 @@ def report(group, program):
     untrained = []
     for seed in range(1, len(group) + 1):
         program.tf.keras.utils.set_random_seed(seed)
-        untrained.append(program.AttentionModel(self_att=True))
+        untrained.append(program.AttentionModel(**program.DEFAULTS | {"self_att": True}))
     rows = [
         [label, *measuring.columns([read_out(model) for model in models], *["{:.2f}"] * len(NAMES))]
         for label, models in (("trained", group), ("never trained", untrained))

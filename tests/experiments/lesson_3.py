@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
+from . import edits, measuring, trainings
 from . import lesson_3_interventions as interventions
-from . import measuring, trainings
 
 TASK = 3
 POSITIONS = "--pos_enc"
@@ -285,7 +285,7 @@ def print_masks(trained):
     for label, (one, seeds) in {**MASKS, "without a mask": (PLAIN, TEN)}.items():
         after = [interventions.position_in_encoding(model) for model in trained.models(one, seeds)]
         module = trained.module(TASK, one.edit)
-        settings = module.parse_arguments(["--train", *one.flags.split()]).given
+        settings = edits.settings(module, *one.flags.split())
         before = [interventions.untrained(module, settings, seed) for seed in trained.chosen(seeds)]
         before = [interventions.position_in_encoding(model) for model in before]
         rows.append([label, measuring.spread(before), measuring.spread(after)])

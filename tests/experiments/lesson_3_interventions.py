@@ -84,7 +84,7 @@ def position_in_encoding(model):
 def untrained(module, settings, seed):
     """Return a model of this program with these settings, a dict, as it is before its training."""
     module.tf.keras.utils.set_random_seed(seed)
-    return module.AttentionModel(**module.DEFAULTS | settings)
+    return module.AttentionModel(**settings)
 
 
 def right_by_run(model):

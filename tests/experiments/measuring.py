@@ -9,6 +9,11 @@ import numpy as np
 from . import edits
 
 
+def task_of(task, generator=None, max_len=10, vocab_size=3):
+    """Return a Task of the program of a task, an int."""
+    return edits.load(edits.script(task)).Task(max_len, vocab_size, generator)
+
+
 @functools.cache
 def fresh(task, samples=10000, seed=1000, **sizes):
     """Return sequences that no training has seen, for models with these sizes (max_len, vocab_size).
@@ -18,7 +23,7 @@ def fresh(task, samples=10000, seed=1000, **sizes):
         .inputs: the same, one-hot float32 (samples, length, letters).
         .answers: int (samples, outputs).
     """
-    source = edits.load(edits.script(task)).Task(generator=np.random.default_rng(seed), **sizes)
+    source = task_of(task, np.random.default_rng(seed), **sizes)
     inputs, answers = source.next_batch(samples)
     return types.SimpleNamespace(letters=inputs.argmax(axis=-1), inputs=inputs, answers=answers)
 
@@ -32,14 +37,14 @@ def solved(task, letters, **sizes):
         def integers(self, *_, size, dtype):
             return np.broadcast_to(letters, size).astype(dtype)
 
-    source = edits.load(edits.script(task)).Task(generator=Given(), **sizes)
+    source = task_of(task, Given(), **sizes)
     inputs, answers = source.next_batch(len(letters), length=letters.shape[1])
     return types.SimpleNamespace(letters=letters, inputs=inputs, answers=answers)
 
 
 def spell(task, text):
     """Return a str as `fresh` does, for a model with three letters."""
-    letters = edits.load(edits.script(task)).Task().letters
+    letters = task_of(task).letters
     return solved(task, np.array([[letters.index(letter) for letter in text]]))
 
 
