@@ -73,7 +73,7 @@ def refused(savepath):
     """Return whether --test refuses what lies in a folder, in a line that harms nobody."""
     completed = program.in_process(1, "--test", "--savepath", savepath)
     if completed.returncode:
-        program.refused(completed, 1, savepath / "checkpoint.npz", "another --savepath")
+        program.refused(completed, 1, savepath / "checkpoint.npz", "--savepath")
         assert not completed.stdout and "--train" not in completed.stderr
     return completed.returncode != 0
 

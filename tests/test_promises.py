@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import traceback
 
 import numpy as np
 import program
@@ -77,10 +78,10 @@ def test_an_edit_that_changes_the_weights_is_named_as_the_cause(savepath, edited
 
 @pytest.mark.parametrize("mode", ("--train", "--test"))
 def test_an_edit_that_raises_shows_its_own_traceback(mode, savepath, edited):
-    completed = program.run(edited("softmax(logits,", "softmax(logit,"), mode, "--savepath", savepath)
-    assert completed.returncode == 1 and "main.py: error" not in completed.stderr
-    assert "weights = tf.nn.softmax(logit, axis=-1)" in completed.stderr
-    assert "NameError" in completed.stderr and "name 'logit' is not defined" in completed.stderr
+    with pytest.raises(NameError, match="name 'logit' is not defined") as caught:
+        program.in_process(edited("softmax(logits,", "softmax(logit,"), mode, "--savepath", savepath)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "weights = tf.nn.softmax(logit, axis=-1)" in shown
     program.load_model(1, savepath)
 
 
@@ -140,7 +141,7 @@ def test_ctrl_c_in_the_training_saves_what_it_has_reached(savepath):
 
 
 def test_a_loss_that_is_no_number_keeps_the_good_model(savepath):
-    flags = ("--train", "--lr", "1e30", "--print_every", 10, "--save_every", 10, "--savepath", savepath)
+    flags = ("--train", "--lr", "1e9", "--print_every", 10, "--savepath", savepath)
     program.refused(program.in_process(1, *flags), 1, "not a number", "lower --lr")
     assert program.contents(savepath)[1]["step"] == 2000
 
@@ -185,9 +186,9 @@ def test_a_profile_of_it_can_be_made(savepath, tmp_path):
 def test_a_seed_repeats_a_run_in_another_process_and_on_one_core(trained, tmp_path):
     python = ("taskset", "-c", min(os.sched_getaffinity(0)), sys.executable)
     flags = ("--seed", 7, "--savepath", tmp_path)
-    completed = program.run(3, "--train", "--test", "--pos_enc", "--steps", 100, *flags, python=python)
+    completed = program.run(3, "--train", "--test", "--pos_enc", "--steps", 50, *flags, python=python)
     training, testing = completed.stdout.split("Input: ")
-    assert training.splitlines()[:2] == trained("3 --pos_enc").stdout.splitlines()[:2]
+    assert training.splitlines()[0] == trained("3 --pos_enc").stdout.splitlines()[0]
     assert "Input: " + testing == program.output_of(3, "--test", *flags)
 
 
@@ -205,21 +206,21 @@ def test_missing_packages_are_one_line_that_names_the_python(version):
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS promises any memory")
-def test_what_does_not_fit_into_memory_is_one_line(savepath):
-    sizes = ("--batchsize", 10**5, "--hidden", 10**4, "--max_len", 100)
-    completed = program.run(1, "--train", *sizes, "--savepath", savepath)
+@pytest.mark.parametrize(
+    "flags", ("--batchsize 1000000000", "--batchsize 100000 --hidden 100000 --print_every 1")
+)
+def test_what_does_not_fit_into_memory_is_one_line(flags, savepath):
+    """In NumPy, and in the compiled training."""
+    completed = program.run(1, "--train", *flags.split(), "--savepath", savepath)
     program.refused(completed, 1, "memory", "--batchsize", "--max_len", "--hidden")
     assert program.load_model(1, savepath)[1]["hidden"] == 64
 
 
 @POSIX
-@pytest.mark.parametrize("flags", ("--test", "--train --steps 100 --print_every 1"))
-def test_where_nobody_reads_on_there_is_no_traceback(flags, savepath):
+def test_where_nobody_reads_on_there_is_no_traceback(savepath):
     """As in `main.py --test | head -1`."""
-    process = program.start(1, *flags.split(), "--savepath", savepath)
-    process.stdout.readline()
+    process = program.start(1, "--test", "--savepath", savepath)
     process.stdout.close()
     process.stdout = None
     completed = program.finish(process)
     assert completed.returncode == 1 and not program.messages(completed)
-    program.load_model(1, savepath)
