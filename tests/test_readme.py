@@ -1,4 +1,4 @@
-"""What the pages say of the programs is true of the programs."""
+"""What the pages say of the programs is true of the programs, and a lesson has what it promises."""
 
 import functools
 import re
@@ -10,6 +10,17 @@ FRONT = program.ROOT / "README.md"
 LESSONS = [program.script(task).parent / "README.md" for task in program.FOLDERS]
 PAGES = [FRONT, *sorted(program.ROOT.glob("[123]_*/*.md")), program.ROOT / "tests" / "README.md"]
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+SECTIONS = [
+    "The task",
+    "By hand",
+    "In code",
+    "Run it",
+    "The model",
+    "Why it works",
+    "Must it look there?",
+    "Exercises",
+    "What to remember",
+]
 every_lesson = pytest.mark.parametrize("page", LESSONS, ids=lambda page: page.parent.name)
 
 
@@ -74,3 +85,17 @@ def test_the_front_page_has_the_test_command():
     """The first line with it is what CI runs."""
     command = next(line for line in text(FRONT).splitlines() if "pytest tests" in line)
     assert command.endswith("python -m pytest tests") and "-r tests/requirements.txt" in command
+
+
+@every_lesson
+def test_a_lesson_has_its_sections_in_their_order(page):
+    assert re.findall(r"^## (.+)$", text(page), re.MULTILINE) == SECTIONS
+
+
+@every_lesson
+def test_a_lesson_has_exercises_with_folded_answers_and_five_sentences(page):
+    pattern = r"## Exercises\n(.*)## What to remember\n(.*?)\nNext:"
+    exercises, remember = re.findall(pattern, text(page), re.DOTALL)[0]
+    numbers = re.findall(r"^(\d)\. \*\*", exercises, re.MULTILINE)
+    assert len(numbers) >= 4 and exercises.count("<details><summary>Answer") == len(numbers)
+    assert re.findall(r"^(\d)\. .+\.$", remember, re.MULTILINE) == list("12345")
