@@ -3,7 +3,6 @@
 import importlib
 import itertools
 import shlex
-import sys
 
 import numpy as np
 import program
@@ -164,17 +163,13 @@ def test_a_comment_or_a_docstring_does_not_train_anew():
     assert trainings.identity(source) != trainings.identity(source.replace("1e-2", "1e-3"))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the experiments fork a process that has TensorFlow")
-def test_what_is_trained_is_kept_and_a_failure_is_one_line(tmp_path):
+def test_what_is_trained_is_kept_and_a_failure_is_one_line(tmp_path, monkeypatch):
     run = trainings.Run(1, "A", "--steps 2 --print_every 1")
     trained = trainings.Trainings(tmp_path)
-    trained.train([(run, [1])])
+    with pytest.raises(trainings.TrainingError, match="^Task 1, edit A, .*--lr: 0.*$"):
+        trained.train([(run, [1]), (run._replace(flags="--lr 0"), [1])])
+    monkeypatch.setattr(trainings.subprocess, "run", None)  # None is needed.
     weights = trained.models(run, [1])[0](measuring.spell(1, "AAB").inputs)[1]
     np.testing.assert_allclose(weights, 1 / 3, atol=1e-6)
     assert [step for step, _ in trained.losses(run, 1)] == [1, 2]
-    with pytest.raises(trainings.TrainingError, match="^Task 1, edit A, .*$"):
-        trained.train([(run._replace(flags=f"{run.flags} --lr 0"), [1])])
-
-    again = trainings.Trainings(tmp_path)
-    again.new_worker = None  # None is needed.
-    again.train([(run, [1])])
+    trainings.Trainings(tmp_path).train([(run, [1])])

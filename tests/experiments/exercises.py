@@ -65,8 +65,9 @@ def report(task, trained):
     for command in commands(task):
         words = shlex.split(command)
         whose = asked(task, words)
-        module, folders = trained.module(task, whose.edit), trained.start(whose, SEEDS)
-        outputs = [run(module, [*words, "--seed", "1", "--savepath", str(one.result())]) for one in folders]
+        module, seeds = trained.module(task, whose.edit), trained.chosen(SEEDS)
+        folders = [str(trained.savepath(whose, seed)) for seed in seeds]
+        outputs = [run(module, [*words, "--seed", "1", "--savepath", folder]) for folder in folders]
         print(f"\n### `python3 main.py {command}`\n")
         answers = collections.Counter(re.findall(r"Prediction: \n\[(.+)\]\n", "".join(outputs)))
         right = [float(share) / 100 for share in re.findall(r"([\d.]+)% of seq", "".join(outputs))]
