@@ -31,50 +31,37 @@ def asked(task, words):
     return TRAINED[task][folder]
 
 
-def run(module, words):
-    """Return what a program prints for the command-line arguments words, a list of str."""
-    output = io.StringIO()
-    with contextlib.redirect_stdout(output):
-        module.main(words)
-    return output.getvalue()
-
-
 def weights_by_letter(output):
     """Return the weights of the last attention that is printed, summed over equal letters.
 
     A dict from "output step, letter" or "output step, output step" to float.
     """
     last = output.rpartition("Attention: \n")[2].partition("\n\n")[0]
-    rows = [[float(weight) for weight in row.split(",")] for row in re.findall(r"^\[(\d.*)\]$", last, re.M)]
-    letters = re.findall(r"\['(.)'\]", output)
-    sums = collections.Counter()
-    for step, row in enumerate(rows):
-        for column, weight in enumerate(row):
+    letters, sums = re.findall(r"\['(.)'\]", output), collections.Counter()
+    for step, row in enumerate(re.findall(r"^\[(\d.*)\]$", last, re.M)):
+        for column, weight in enumerate(map(float, row.split(","))):
             what = f"output step {column}" if "Self-Attention:" in output else repr(letters[column])
             sums[f"output step {step} on {what}"] += weight
     return sums
 
 
 def report(task, trained):
-    """Print what ten trainings answer to each command of a lesson's exercises.
-
-    Args:
-        task: int.
-        trained: a trainings.Trainings.
-    """
+    """Print what ten trainings, of a trainings.Trainings, answer to each command of a lesson's exercises."""
     for command in commands(task):
-        words = shlex.split(command)
+        words, texts = shlex.split(command), []
         whose = asked(task, words)
-        module, seeds = trained.module(task, whose.edit), trained.chosen(SEEDS)
-        folders = [str(trained.savepath(whose, seed)) for seed in seeds]
-        outputs = [run(module, [*words, "--seed", "1", "--savepath", folder]) for folder in folders]
+        for seed in trained.chosen(SEEDS):
+            with contextlib.redirect_stdout(io.StringIO()) as output:
+                savepath = ["--seed", "1", "--savepath", str(trained.savepath(whose, seed))]
+                trained.module(task, whose.edit).main([*words, *savepath])
+            texts.append(output.getvalue())
         print(f"\n### `python3 main.py {command}`\n")
-        answers = collections.Counter(re.findall(r"Prediction: \n\[(.+)\]\n", "".join(outputs)))
-        right = [float(share) / 100 for share in re.findall(r"([\d.]+)% of seq", "".join(outputs))]
         if "--input" in words:
-            counted = (f"`[{answer}]` {number} of {len(outputs)}" for answer, number in answers.most_common())
+            answers = collections.Counter(re.findall(r"Prediction: \n\[(.+)\]\n", "".join(texts)))
+            counted = (f"`[{answer}]` {number} of {len(texts)}" for answer, number in answers.most_common())
             print(", ".join(counted))
-            found = [weights_by_letter(output) for output in outputs]
+            found = [weights_by_letter(text) for text in texts]
             for name in found[0]:
                 print(f"{name}: {measuring.spread([one[name] for one in found])}")
+        right = [float(share) / 100 for share in re.findall(r"([\d.]+)% of seq", "".join(texts))]
         print(f"sequences right at this length: {measuring.percent(right)}", flush=True)

@@ -50,43 +50,23 @@ def draw_range(plane, across, curves, label, colour, **options):
     plane.fill_between(across, np.min(curves, axis=0), np.max(curves, axis=0), color=colour, alpha=0.2, lw=0)
 
 
-def draw_losses(trained, task, name, title, rows, seeds, bound):
-    """Draw the loss curves of rows, a dict from a label to a trainings.Run, and a bound in nats."""
-    figure, plane = new_axes(title, "Training step", "Loss (nats per output step)")
-    for (label, run), colour in zip(rows.items(), COLOURS, strict=False):
-        curves = np.array([trained.losses(run, seed) for seed in seeds])
-        draw_range(plane, curves[0, :, 0], curves[..., 1], label, colour)
-    plane.axhline(bound, color="black", linestyle="--", label=f"the bound without order: {bound:.4f}")
-    plane.set_yscale("log")
-    add_legend(figure, len(seeds))
-    save(figure, task, name)
-
-
 def draw_weights(plane, weights, rows, columns, highest, title):
     """Draw attention weights, float (rows, columns), with a number in each cell. Return the image."""
     image = plane.imshow(weights, vmin=0, vmax=highest, cmap="viridis", aspect="auto")
     plane.set_title(title, loc="left")
-    plane.set_xticks(
-        range(len(columns)), [name.replace(" ", "␣") if len(name) == 1 else name for name in columns]
-    )
+    plane.set_xticks(range(len(columns)), ["␣" if name == " " else name for name in columns])
     plane.set_yticks(range(len(rows)), rows)
     for (row, column), weight in np.ndenumerate(weights):
         colour = "black" if weight > highest / 2 else "white"
-        text = f"{weight:.2f}".removeprefix("0")
-        plane.text(column, row, text, ha="center", va="center", color=colour)
+        plane.text(column, row, f"{weight:.2f}"[weight < 1 :], ha="center", va="center", color=colour)
     return image
 
 
 def draw_shown(trained, run, output, rows, name, columns=None, across="Input (␣ is the blank)", down=""):
     """Draw the heatmap of the model of seed 1 for the sequence that the lesson shows.
 
-    Args:
-        trained: a trainings.Trainings.
-        run: the trainings.Run of the model.
-        output: int, which of the model's outputs has the weights; of a list, the first is taken.
-        rows, columns: lists of str, the names of both; the letters are the columns by default.
-        name: str, that of the picture.
-        across, down: str, the titles of the axes.
+    The weights are the output-th of what the model gives; of a list, the first. The names of the columns are
+    the letters where they are not given.
     """
     inputs = measuring.spell(run.task, SHOWN[run.task]).inputs
     weights = trained.models(run, [1])[0](inputs)[output]
@@ -255,9 +235,8 @@ def draw_counting_curve(trained):
     group = trained.models(*lesson_1.APART[lesson_1.MAIN])
     blank, letter = np.exp(np.log([lesson_1.ratios(model) for model in group]).mean(axis=0))
     masses = np.array([lesson_1.mass_by_count(model) for model in group])
-    figure, plane = new_axes(
-        "How a weight counts", "How often 'A' occurs in ten letters", "Total weight on 'A'"
-    )
+    across = "How often 'A' occurs in ten letters"
+    figure, plane = new_axes("How a weight counts", across, "Total weight on 'A'")
     plane.plot(lesson_1.mass_formula(range(11), blank, letter), color=COLOURS[0], label="formula")
     plane.plot(masses.mean(axis=0), "o", color=COLOURS[0], label="measured")
     plane.plot(np.arange(11) / 10, ls="--", color=COLOURS[1], label="equal weights: n / 10")
@@ -315,36 +294,37 @@ def draw_orders(trained):
     save(figure, 3, "orders")
 
 
+def draw_losses(trained):
+    """Draw the loss curves without and with positions, and the bound."""
+    figure, plane = new_axes("Positions make the difference", "Training step", "Loss (nats per output step)")
+    for (label, run), colour in zip(POSITIONS.items(), COLOURS, strict=False):
+        curves = np.array([trained.losses(run, seed) for seed in lesson_3.TEN])
+        draw_range(plane, curves[0, :, 0], curves[..., 1], label, colour)
+    bound = lesson_3.bound()[0]
+    plane.axhline(bound, color="black", linestyle="--", label=f"the bound without order: {bound:.4f}")
+    plane.set_yscale("log")
+    add_legend(figure, len(lesson_3.TEN))
+    save(figure, 3, "losses")
+
+
 # --- All ------------------------------------------------------------------------------------------------
 
 
-def draw_1(trained):
-    """Draw the pictures of Lesson 1."""
-    draw_shown(trained, lesson_1.run(), 1, COUNTS, "encoder_decoder_attention")
-    draw_forming(trained)
-    draw_counting_curve(trained)
-    draw_lengths(trained)
-
-
-def draw_2(trained):
-    """Draw the pictures of Lesson 2."""
-    steps = ["A", "B", "C", "|A − B|"]
-    titles = {"across": "Output step that is asked", "down": "Output step that asks"}
-    draw_shown(trained, lesson_2.ASKING, 2, steps, "self_attention_self", steps, **titles)
-    draw_step_3(trained)
-
-
-def draw_3(trained):
-    """Draw the pictures of Lesson 3."""
-    titles = {"across": "Letter that is looked at", "down": "Letter that looks"}
-    draw_shown(trained, lesson_3.MARKED, 2, list(SHOWN[3]), "encoder_self_attention_pos", **titles)
-    draw_orders(trained)
-    least, _ = lesson_3.bound()
-    draw_losses(trained, 3, "losses", "Positions make the difference", POSITIONS, lesson_3.TEN, least)
-
-
+@pyplot.rc_context(STYLE)
 def draw(task, trained):
     """Draw all pictures of a lesson, with the models of a trainings.Trainings."""
-    with pyplot.rc_context(STYLE):
-        draw_diagram(task)
-        {1: draw_1, 2: draw_2, 3: draw_3}[task](trained)
+    draw_diagram(task)
+    if task == 1:
+        draw_shown(trained, lesson_1.run(), 1, COUNTS, "encoder_decoder_attention")
+        draw_forming(trained)
+        draw_counting_curve(trained)
+        draw_lengths(trained)
+    elif task == 2:
+        steps, titles = ["A", "B", "C", "|A − B|"], ("Output step that is asked", "Output step that asks")
+        draw_shown(trained, lesson_2.ASKING, 2, steps, "self_attention_self", steps, *titles)
+        draw_step_3(trained)
+    else:
+        letters, titles = list(SHOWN[3]), ("Letter that is looked at", "Letter that looks")
+        draw_shown(trained, lesson_3.MARKED, 2, letters, "encoder_self_attention_pos", letters, *titles)
+        draw_orders(trained)
+        draw_losses(trained)
