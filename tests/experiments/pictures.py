@@ -58,7 +58,7 @@ def draw_weights(plane, weights, rows, columns, highest, title):
     plane.set_yticks(range(len(rows)), rows)
     for (row, column), weight in np.ndenumerate(weights):
         colour = "black" if weight > highest / 2 else "white"
-        plane.text(column, row, f"{weight:.2f}"[weight < 1 :], ha="center", va="center", color=colour)
+        plane.text(column, row, f"{weight:.2f}".removeprefix("0"), ha="center", va="center", color=colour)
     return image
 
 
