@@ -22,9 +22,13 @@ def attend(query, key, value):
     query, key, value = (array.astype(np.float64) for array in (query, key, value))
     exponentials = np.exp(query @ key.transpose(0, 2, 1) / np.sqrt(key.shape[-1]))
     weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
-    residual = weights @ value + query
-    centred = residual - residual.mean(axis=-1, keepdims=True)
-    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-3), weights
+    return normalize(weights @ value + query), weights
+
+
+def normalize(array):
+    """Return layer normalization without its learnt scale and shift, with the epsilon of Keras."""
+    centred = array - array.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-3)
 
 
 @pytest.mark.parametrize("number", program.FOLDERS)
@@ -102,6 +106,40 @@ def test_shapes(number, own, own_weights, own_outputs):
     shapes = [tuple(weight.shape) for weight in model.weights]
     assert sorted(shapes) == sorted([*REST[number], (12,), *NORM, (12, 8), (8,), *own_weights])
     assert (model.query.numpy() == 0).all()
+
+
+@pytest.mark.parametrize(("number", "own"), [model[:2] for model in MODELS])
+def test_models_are_made_of_the_formula(number, own):
+    """Each model with random weights, against the same computed in NumPy."""
+    module, generator = program.load(number), np.random.default_rng(0)
+    model = module.AttentionModel(**SIZES, **own)
+    for weight in model.weights:
+        if "layer_norm" not in weight.path:
+            weight.assign(generator.normal(size=weight.shape) / 2)
+    arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
+    inputs, _ = module.Task(7, 5, generator).next_batch(3)
+
+    def dense(vectors, name):
+        return vectors @ arrays[f"{name}/kernel"] + arrays[f"{name}/bias"]
+
+    vectors, expected = dense(inputs, "embedding" if number == 3 else "key_layer"), []
+    if own.get("pos_enc"):
+        vectors = vectors + arrays["positional_encoding"]
+    for layer in range(1, own.get("enc_layers", 0) + 1):
+        vectors, weights = attend(vectors, vectors, vectors)
+        expanded = np.maximum(dense(vectors, f"encoder_layer_{layer}/expand"), 0)
+        vectors = normalize(dense(expanded, f"encoder_layer_{layer}/contract") + vectors)
+        expected.append(weights)
+    decoding, weights = attend(arrays["query"], vectors, vectors)
+    expected.insert(0, weights)
+    if own.get("self_att"):
+        decoding, weights = attend(decoding, decoding, decoding)
+        expected.append(weights)
+    logits, weights, *others = model(inputs)
+    found = [weights, *(others[0] if number == 3 else [other for other in others if other is not None])]
+    np.testing.assert_allclose(logits, dense(decoding, "logits_layer"), atol=1e-2)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-3)
 
 
 def test_without_positions_the_order_of_letters_is_invisible():
