@@ -3,7 +3,6 @@
 __main__.py         python -m tests.experiments: one lesson or all, its tables and its pictures
 edits.py            the edits of main.py, read from experiments.md and applied
 trainings.py        trains edited programs, each training in a process of its own, and keeps the models
-worker.py           one of the processes that train
 measuring.py        data, scores, ranges and tables
 lesson_1.py …       what each lesson trains and reports; lesson_N.py belongs to the folder N_…
 pictures.py         the pictures of the lessons
