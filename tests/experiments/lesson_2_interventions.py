@@ -1,11 +1,11 @@
 """Lesson 2, what a trained model with --self_att does when something inside it is changed."""
 
 import numpy as np
+import tensorflow as tf
 
 from . import measuring
 
 TASK = 2
-NAMES = ("A − B", "A + B", "'C'")
 
 # --- The model in parts -----------------------------------------------------------------------------------
 
@@ -15,37 +15,34 @@ def larger_count(answers):
     return np.where(answers[:, 0] < answers[:, 1], 1, 0)
 
 
-def first_decoding(model, inputs):
-    """Return what the output steps hold before self-attention, float32 (batch, 4, hidden)."""
-    key = model.key_layer(inputs)
-    return model.attention(query=model.query, key=key, value=key)[0].numpy()
+def first_decoding(model, inputs, query=None):
+    """Return what the output steps hold before self-attention, float32 (batch, 4, hidden).
 
-
-def self_scores(query, key):
-    """Return the scores, float32 (batch, 4), of queries (batch or 1, hidden) with keys.
-
-    The keys are float32 (batch or 1, 4, hidden).
+    The query, (1, 4, hidden), is that of the model, if there is no other.
     """
-    return (key @ query[..., None])[..., 0] / key.shape[-1] ** 0.5
+    key = model.key_layer(inputs)
+    return model.attention(query=model.query if query is None else query, key=key, value=key)[0].numpy()
 
 
-def self_weights(model, decoding):
-    """Return how output step 3 attends to the output steps, float32 (batch, 4), given their decodings."""
-    return model.self_attention(query=decoding, key=decoding, value=decoding)[1].numpy()[:, 3]
+def all_weights(decoding, times=1):
+    """Return how the output steps attend to each other, float32 (batch, 4, 4), their logits multiplied."""
+    scores = decoding @ decoding.swapaxes(1, 2) / decoding.shape[-1] ** 0.5 * times
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def step_3(model, decoding, weights=None):
-    """Return the answer of output step 3, int (batch,), with its weights replaced or not.
+def told(model, decoding, weights):
+    """Return the answers, int (batch, queries), of the output steps with such a decoding and such weights.
 
     Args:
         model: an AttentionModel of Task 2 with self_att.
         decoding: float32 (batch, 4, hidden), before self-attention.
-        weights: float32 (batch, 4), or None for those that the decoding gives.
+        weights: float32 (batch, 4, 4), or (batch, 4) for output step 3 alone.
     """
-    weights = self_weights(model, decoding) if weights is None else weights
-    mixture = np.einsum("bk,bkd->bd", weights, decoding) + decoding[:, 3]
-    logits = model.logits_layer(model.self_attention.layer_norm(mixture[:, None]))
-    return logits.numpy()[:, 0].argmax(axis=-1)
+    alone = weights.ndim == 2
+    weights, own = (weights[:, None], decoding[:, 3:]) if alone else (weights, decoding)
+    answers = model.logits_layer(model.self_attention.layer_norm(weights @ decoding + own)).numpy()
+    return answers.argmax(axis=-1)[:, 0] if alone else answers.argmax(axis=-1)
 
 
 def different(model):
@@ -55,43 +52,131 @@ def different(model):
     return data.answers[differ], first_decoding(model, data.inputs[differ])
 
 
+# --- Before the training ----------------------------------------------------------------------------------
+
+
+def on_itself(model, query=None):
+    """Return the mean weight on itself of the counts and of output step 3, and the same as who is first.
+
+    Returns:
+        Four numbers: the two weights; in how many cases of a count and of output step 3 no other gets more.
+    """
+    weights = all_weights(first_decoding(model, measuring.fresh(TASK).inputs, query))
+    itself = np.diagonal(weights, axis1=1, axis2=2)
+    first = itself >= weights.max(axis=-1)
+    return itself[:, :3].mean(), itself[:, 3].mean(), first[:, :3].mean(), first[:, 3].mean()
+
+
+def random_query(model, trained, seed):
+    """Return a random query, float32 (1, 4, hidden), each as long as that of a trained model."""
+    drawn = np.random.default_rng(seed).normal(size=trained.query.shape)
+    lengths = [np.linalg.norm(one, axis=-1, keepdims=True) for one in (trained.query.numpy(), drawn)]
+    return (drawn * lengths[0] / lengths[1]).astype(np.float32)
+
+
 # --- Other weights ----------------------------------------------------------------------------------------
 
 
-def without(weights, step):
-    """Share the weights, (batch, 4), on an output step, int (batch,) or int, among the others."""
-    rest = weights.copy()
-    rest[np.arange(len(rest)), step] = 0
-    return rest / rest.sum(axis=-1, keepdims=True)
+def readers(model):
+    """Return what is right with changed weights of all output steps, with the old reader and with a new one.
+
+    The new one is the last dense layer, trained on from what it was for 1,000 training steps with new data;
+    the rest of the model stays.
+
+    Returns:
+        A dict from the change to the fractions of counts and of differences right: old, then new.
+    """
+    parts = [measuring.fresh(TASK, 50000, seed=1001), measuring.fresh(TASK)]
+    decodings = [
+        np.concatenate([first_decoding(model, some) for some in np.array_split(part.inputs, 10)])
+        for part in parts
+    ]
+    changes = {
+        "none": all_weights,
+        "all weights equal": lambda one: np.full((len(one), 4, 4), 0.25, np.float32),
+        "each on itself": lambda one: np.broadcast_to(np.eye(4, dtype=np.float32), (len(one), 4, 4)),
+        "logits × 1.5": lambda one: all_weights(one, 1.5),
+    }
+    found = {}
+    for name, change in changes.items():
+        gathered = [model.self_attention.layer_norm(change(one) @ one + one).numpy() for one in decodings]
+        kernel, bias = (tf.Variable(weight) for weight in model.logits_layer.weights)
+        rights = []
+        for anew in (False, True):
+            if anew:
+                read_anew(kernel, bias, gathered[0], parts[0].answers)
+            right = (gathered[1] @ kernel.numpy() + bias.numpy()).argmax(axis=-1) == parts[1].answers
+            rights += [right[:, :3].mean(), right[:, 3].mean()]
+        found[name] = rights
+    return found
+
+
+def read_anew(kernel, bias, gathered, answers):
+    """Train a dense layer, two variables, on vectors (cases, 4, hidden) and answers (cases, 4)."""
+    optimizer = tf.keras.optimizers.Adam(1e-2)
+    optimizer.build([kernel, bias])
+
+    @tf.function(jit_compile=True)
+    def step(vectors, targets):
+        with tf.GradientTape() as tape:
+            logits = vectors @ kernel + bias
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
+            loss = tf.reduce_mean(losses)
+        optimizer.apply(tape.gradient(loss, [kernel, bias]), [kernel, bias])
+
+    for index in np.array_split(np.arange(len(answers)), 500) * 2:
+        step(gathered[index], answers[index])
+
+
+def moved(weights, step, amount):
+    """Return the weights, (batch, 4), with less, float (batch,), on an output step: the others share it."""
+    rows, rest = np.arange(len(weights)), weights.copy()
+    rest[rows, step] = 0
+    rest *= 1 + (amount / rest.sum(axis=-1))[:, None]
+    rest[rows, step] = weights[rows, step] - amount
+    return rest
 
 
 def other_weights(model):
     """Return what other weights of output step 3 do, where A ≠ B.
 
-    A dict from the change to: the fraction of differences right, the mean answer, the share of the answer 0.
+    A dict from the change to: the weight that is taken away, the fraction of differences right, the mean
+    answer, the share of the answer 0.
     """
     answers, decoding = different(model)
-    weights, larger = self_weights(model, decoding), larger_count(answers)
+    weights, larger, rows = all_weights(decoding)[:, 3], larger_count(answers), np.arange(len(answers))
+    most, least = weights[rows, larger], weights[rows, 1 - larger]
+    third, own = weights[:, 2], weights[:, 3]
     changes = {
-        "none": weights,
-        "output steps 0 and 1 exchanged": weights[:, [1, 0, 2, 3]],
-        "none on the smaller count": without(weights, 1 - larger),
-        "none on the larger count": without(weights, larger),
-        "none on 'C'": without(weights, 2),
-        "none on itself": without(weights, 3),
-        "a quarter on each": np.full_like(weights, 0.25),
+        "none": (larger, 0 * most),
+        "all from the smaller count": (1 - larger, least),
+        "as much as the smaller has, from the larger": (larger, least),
+        "all from 'C'": (2, third),
+        "as much as 'C' has, from the larger": (larger, third),
+        "all from itself": (3, own),
+        "as much as itself has, from the larger": (larger, np.minimum(own, most)),
+        "all from the larger count": (larger, most),
     }
-    found = {name: step_3(model, decoding, changed) for name, changed in changes.items()}
-    return {
-        name: ((one == answers[:, 3]).mean(), one.mean(), (one == 0).mean()) for name, one in found.items()
-    }
+    found = {}
+    for name, (step, amount) in changes.items():
+        one = told(model, decoding, moved(weights, step, amount))
+        found[name] = (amount.mean(), (one == answers[:, 3]).mean(), one.mean(), (one == 0).mean())
+    return found
+
+
+def without_larger(model, differences=range(1, 7)):
+    """Return the mean answer, and the share of 0, for each difference, the larger count's weight gone."""
+    answers, decoding = different(model)
+    weights, larger = all_weights(decoding)[:, 3], larger_count(answers)
+    one = told(model, decoding, moved(weights, larger, weights[np.arange(len(weights)), larger]))
+    seen = [one[answers[:, 3] == difference] for difference in differences]
+    return [(some.mean(), (some == 0).mean()) for some in seen]
 
 
 def cut_off(model):
-    """Return the fractions of differences and of counts right in a trained model that is cut off.
+    """Return the fraction of differences right, and with even weights of output step 3 on the letters.
 
-    As it is; with even weights of output step 3 on the letters; with self_att also with every output step on
-    itself alone.
+    Three numbers: differences as it is; differences and counts with the even weights.
     """
     data = measuring.fresh(TASK)
     value, weights = model.key_layer(data.inputs).numpy(), model(data.inputs)[1].numpy()
@@ -99,91 +184,66 @@ def cut_off(model):
     even[:, 3] = 1 / even.shape[-1]
     decodings = [model.attention.layer_norm(one @ value + model.query.numpy()) for one in (weights, even)]
     if model.self_attention is not None:
-        alone = model.self_attention.layer_norm(
-            2 * decodings[0]
-        )  # A mixture of itself alone, and the residual.
-        decodings = [model.self_attention(query=one, key=one, value=one)[0] for one in decodings] + [alone]
-    told = [model.logits_layer(one).numpy().argmax(axis=-1) == data.answers for one in decodings]
-    return [share for right in told for share in (right[:, 3].mean(), right[:, :3].mean())]
+        decodings = [model.self_attention(query=one, key=one, value=one)[0] for one in decodings]
+    right = [model.logits_layer(one).numpy().argmax(axis=-1) == data.answers for one in decodings]
+    return right[0][:, 3].mean(), right[1][:, 3].mean(), right[1][:, :3].mean()
 
 
 # --- Decodings of other inputs ----------------------------------------------------------------------------
 
 
-def donors(answers, generator, allowed):
-    """Return for each input another that is allowed, int (batch,), -1 where there is none.
+def donors(answers, same, other, generator):
+    """Return for each input a random one that differs in one count only, int (batch,), -1 without any.
 
     Args:
         answers: int (batch, 4).
+        same, other: the counts that must be the same, int (batch, columns), and the one that must not, (batch,).
         generator: numpy.random.Generator.
-        allowed: a function of answers (batch, 4) and of as many of possible donors to bool (batch,).
     """
     chosen = np.full(len(answers), -1)
-    for _ in range(100):
-        if (chosen >= 0).all():
-            break
-        candidates = generator.permutation(len(answers))
-        fits = (chosen < 0) & allowed(answers, answers[candidates])
-        chosen[fits] = candidates[fits]
+    for group in np.unique(same, axis=0):
+        rows = np.flatnonzero((same == group).all(axis=1))
+        for row in rows:
+            fits = rows[other[rows] != other[row]]
+            chosen[row] = generator.choice(fits) if len(fits) else -1
     return chosen
 
 
-def patched(model, anew):
-    """Replace the larger count's decoding by that of another input, where it is another count.
+def patched(model):
+    """Replace decodings by those of another input, in which one count of the two is another one.
 
-    Only where the answer was right, so that there is something to explain.
-
-    Args:
-        model: an AttentionModel of Task 2 with self_att.
-        anew: whether the attention weights are computed from the changed decodings, or kept.
+    The larger count is the same letter in both, the number of 'C' is the same, and both were answered right.
+    The attention weights are computed anew.
 
     Returns:
-        The shares of cases with the answer 2 · max′ − (A + B), of those where that is a possible answer and
-        another one than before; with |max′ − min|, likewise; with the answer of before; and the slope of the
-        answer over the count.
+        A dict from (the count that is another one, whose decoding is replaced) to: the share in which the
+        other input's difference comes out; in which the answer stays; what two formulas predict, where that is
+        possible and new: 2 · max − (A + B), A + B from output step 3; max − min, min from output step 3; and
+        how much the answer moves per unit of the difference.
     """
     answers, decoding = different(model)
-    rows, step = np.arange(len(answers)), larger_count(answers)
-    chosen = donors(
-        answers, np.random.default_rng(0), lambda own, other: other[rows, step] != own[rows, step]
-    )
-    changed = decoding.copy()
-    changed[rows, step] = decoding[chosen, step]
-    before = step_3(model, decoding)
-    after = step_3(model, changed, None if anew else self_weights(model, decoding))
-    count, larger, smaller = answers[chosen, step], answers[rows, step], answers[rows, 1 - step]
-    explained = (chosen >= 0) & (before == answers[:, 3])
-    shares = []
-    for told in (2 * count - larger - smaller, abs(count - smaller)):
-        seen = explained & (told >= 0) & (told <= 10) & (told != before)
-        shares.append((after == told)[seen].mean())
-    shares.append((after == before)[explained].mean())
-    return *shares, np.polyfit((count - larger)[explained], (after - before)[explained], 1)[0]
-
-
-def who_or_what(model):
-    """Return the fraction of differences right when the larger count's decoding loses one thing.
-
-    The weights are kept. First "what": the mean decoding of that output step where it is the larger one, so
-    that it tells which was found but no count. Then "who": the decoding of the other of the two output steps,
-    from an input where that one is the larger and has the same count.
-    """
-    answers, decoding = different(model)
-    rows, step = np.arange(len(answers)), larger_count(answers)
-    weights, before = self_weights(model, decoding), step_3(model, decoding)
-    means = np.stack([decoding[step == one, one].mean(axis=0) for one in (0, 1)])
-    count = answers[rows, step]
-    chosen = donors(
-        answers,
-        np.random.default_rng(0),
-        lambda _, other: (other[rows, 1 - step] == count) & (larger_count(other) == 1 - step),
-    )
-    found = []
-    for value, known in ((means[step], True), (decoding[chosen, 1 - step], chosen >= 0)):
-        changed = decoding.copy()
-        changed[rows, step] = value
-        cases = known & (before == answers[:, 3])
-        found.append((step_3(model, changed, weights) == answers[:, 3])[cases].mean())
+    right = told(model, decoding, all_weights(decoding)[:, 3]) == answers[:, 3]
+    answers, decoding = answers[right], decoding[right]
+    step, rows = larger_count(answers), np.arange(len(answers))
+    most, least = answers[rows, step], answers[rows, 1 - step]
+    found = {}
+    for name, kept, other in (("larger", least, most), ("smaller", most, least)):
+        same = np.column_stack([step, answers[:, 2], kept])
+        chosen = donors(answers, same, other, np.random.default_rng(0))
+        known = chosen >= 0
+        for who, steps in (("the larger count", [0]), ("its own", [1]), ("both", [0, 1])):
+            changed = decoding.copy()
+            for place in (np.where(known, step, 0), np.full(len(rows), 3))[steps[0] : steps[-1] + 1]:
+                changed[rows, place] = decoding[chosen, place]
+            after = told(model, changed, all_weights(changed)[:, 3])[known]
+            largest = np.where(0 in steps, most[chosen], most)[known]
+            held = [np.where(1 in steps, one[chosen], one)[known] for one in (most + least, least)]
+            before, goal = answers[known, 3], answers[chosen[known], 3]
+            shares = [(after == goal).mean(), (after == before).mean()]
+            for formula in (2 * largest - held[0], largest - held[1]):
+                new = (formula >= 0) & (formula <= 10) & (formula != before)
+                shares.append((after == formula)[new].mean() if new.any() else np.nan)
+            found[name, who] = (*shares, np.polyfit(goal - before, after - before, 1)[0])
     return found
 
 
@@ -208,12 +268,6 @@ def read(decoding, quantity):
     return centred @ reader, covariance / (covariance @ reader)
 
 
-def quantities(answers):
-    """Return A − B, A + B and the count of 'C', float (batch,) each, a dict, for answers (batch, 4)."""
-    first, second, third, _ = answers.T.astype(float)
-    return dict(zip(NAMES, (first - second, first + second, third), strict=True))
-
-
 def steered(model):
     """Erase or flip a quantity in output step 3's own decoding, where A ≠ B.
 
@@ -222,15 +276,14 @@ def steered(model):
 
     Returns:
         A dict from the change to: the share in which the larger count gets more weight than the smaller one;
-        the fraction of differences right with the weights computed anew, and kept; the mean answer with those
-        computed anew; the length of the change over that of a decoding less its mean.
+        the fraction of differences right with the weights computed anew, and kept.
     """
     answers, decoding = different(model)
-    own, kept = decoding[:, 3], self_weights(model, decoding)
+    own, kept = decoding[:, 3], all_weights(decoding)[:, 3]
     rows, larger = np.arange(len(answers)), larger_count(answers)
-    usual = np.linalg.norm(own - own.mean(axis=0), axis=1).mean()
+    first, second, third, _ = answers.T.astype(float)
     changes, lengths = {}, {}
-    for name, quantity in quantities(answers).items():
+    for name, quantity in {"A − B": first - second, "A + B": first + second, "'C'": third}.items():
         reading, direction = read(own, quantity)
         middle = quantity.mean() if name == "A − B" else 0
         changes[f"{name} erased"] = -np.outer(reading, direction)
@@ -241,128 +294,65 @@ def steered(model):
     for name, change in changes.items():
         changed = decoding.copy()
         changed[:, 3] += change
-        weights = self_weights(model, changed)
-        told = [step_3(model, changed, one) for one in (weights, kept)]
-        right = [(one == answers[:, 3]).mean() for one in told]
-        wins = (weights[rows, larger] > weights[rows, 1 - larger]).mean()
-        found[name] = (wins, *right, told[0].mean(), np.linalg.norm(change, axis=1).mean() / usual)
+        weights = all_weights(changed)[:, 3]
+        right = [(told(model, changed, one) == answers[:, 3]).mean() for one in (weights, kept)]
+        found[name] = ((weights[rows, larger] > weights[rows, 1 - larger]).mean(), *right)
     return found
 
 
-def set_to(model, targets=range(-6, 7)):
-    """Set A − B in output step 3's own decoding to each target, whatever the counts are, where A ≠ B.
-
-    Returns:
-        For each target: the share in which output step 0, which counts 'A', gets more weight than output
-        step 1, of the inputs with A > B and of those with A < B.
-    """
-    answers, decoding = different(model)
-    difference = quantities(answers)["A − B"]
-    reading, direction = read(decoding[:, 3], difference)
-    found = []
-    for target in targets:
-        changed = decoding.copy()
-        changed[:, 3] += np.outer(target - difference.mean() - reading, direction)
-        weights = self_weights(model, changed)
-        first = weights[:, 0] > weights[:, 1]
-        found.append((first[difference > 0].mean(), first[difference < 0].mean()))
-    return found
-
-
-def preferred(model):
-    """Return whom an average output step 3 prefers, and what makes the difference of the two scores.
-
-    Returns:
-        longer: the share in which the larger count has the longer decoding.
-        wins: the share in which the larger count gets the higher score, if the decodings of all output steps
-            have the same length as keys; and if the query is the mean decoding of output step 3.
-        slopes: how the scores of output steps 0 and 1 with that mean query change per unit of their count.
-        parts: how the score of output step 0 less that of output step 1 changes per unit of A − B: as it is;
-            with that mean query; with the own query of output step 3, but mean decodings as keys.
-    """
+def longer(model):
+    """Return how often the larger count, A ≠ B, has the longer decoding, and gets more if all are as long."""
     answers, decoding = different(model)
     rows, larger = np.arange(len(answers)), larger_count(answers)
     lengths = np.linalg.norm(decoding, axis=-1)
-    own, mean = decoding[:, 3], decoding[:, 3].mean(axis=0)[None]
-    scores = {
-        "as it is": self_scores(own, decoding),
-        "same length": self_scores(own, decoding / lengths[..., None]),
-        "mean query": self_scores(mean, decoding),
-        "mean keys": self_scores(own, decoding.mean(axis=0)[None]),
-    }
-    wins = [(one[rows, larger] > one[rows, 1 - larger]).mean() for one in list(scores.values())[1:3]]
-    slopes = [np.polyfit(answers[:, step], scores["mean query"][:, step], 1)[0] for step in (0, 1)]
-    difference = answers[:, 0] - answers[:, 1]
-    both = [scores[name] for name in ("as it is", "mean query", "mean keys")]
-    parts = [np.polyfit(difference, one[:, 0] - one[:, 1], 1)[0] for one in both]
-    return (lengths[rows, larger] > lengths[rows, 1 - larger]).mean(), *wins, *slopes, *parts
-
-
-def read_out(model):
-    """Return R² of linear fits to output step 3's decoding before self-attention: A − B, A + B, 'C'."""
-    data = measuring.fresh(TASK)
-    decoding = first_decoding(model, data.inputs)[:, 3]
-    return [measuring.linear_fit(decoding, quantity) for quantity in quantities(data.answers).values()]
+    scores = ((decoding / lengths[..., None]) @ decoding[:, 3, :, None])[..., 0]
+    return [(one[rows, larger] > one[rows, 1 - larger]).mean() for one in (lengths, scores)]
 
 
 # --- The report -------------------------------------------------------------------------------------------
 
 
-def report(group, program):
-    """Print all of it.
-
-    Args:
-        group: list of AttentionModel, trained with --self_att.
-        program: main.py of Task 2 as a module.
-    """
-    head = ["difference right", "mean answer", "answers 0"]
-    print_rows("Other weights of output step 3, A ≠ B", head, other_weights, group, "%", "{:.2f}", "%")
-    difference = different(group[0])[0][:, 3]
-    print(f"\nRight would be a mean answer of {difference.mean():.2f}.")
-
+def report(group, before):
+    """Print all of it, for lists of models with --self_att, trained and before their training."""
     rows = []
-    for anew in (False, True):
-        found = [patched(model, anew) for model in group]
-        rows.append(["anew" if anew else "kept", *measuring.columns(found, "%", "%", "%", "{:.2f}")])
-    head = ["weights", "2 · max′ − (A + B)", "\\|max′ − min\\|", "as before", "moves per unit of the count"]
-    measuring.table("Patched: the larger count's decoding", head, rows)
-    cells = measuring.columns([who_or_what(model) for model in group], "%", "%")
-    head = ["who, but not how many", "how many, but the wrong who"]
-    measuring.table("Who or what, weights kept: difference right", head, [cells])
-
+    pairs = list(zip(before, group, strict=True))
+    for label, found in {
+        "before the training": [on_itself(one) for one in before],
+        "before, random queries": [
+            on_itself(one, random_query(one, other, seed)) for seed, (one, other) in enumerate(pairs)
+        ],
+        "after": [on_itself(one) for one in group],
+    }.items():
+        rows.append([label, *measuring.columns(found, "{:.2f}", "{:.2f}", "%", "%")])
     head = [
-        "the larger count gets more",
-        "right, weights anew",
-        "right, weights kept",
-        "mean answer, anew",
-        "length",
+        "",
+        "a count on itself",
+        "output step 3 on itself",
+        "no other gets more: a count",
+        "output step 3",
     ]
-    forms = ("%", "%", "%", "{:.2f}", "{:.2f}")
-    print_rows("Output step 3's own decoding is changed, A ≠ B", head, steered, group, *forms)
-    rows = []
-    targets = range(-6, 7)
-    for target, line in zip(targets, zip(*map(set_to, group), strict=True), strict=True):
-        rows.append([target, *measuring.columns(line, "%", "%")])
-    head = ["A − B set to", "output step 0 gets more than output step 1, of A > B", "of A < B"]
-    measuring.table("A − B in output step 3's own decoding is set", head, rows)
-    cells = measuring.columns([preferred(model) for model in group], *["%"] * 3, *["{:.2f}"] * 5)
-    head = ["the larger is longer", "wins, all keys as long", "wins, mean query", "score per 'A'", "per 'B'"]
-    head += [
-        "score of output step 0 less that of output step 1, per unit of A − B",
-        "with a mean query",
-        "with mean keys",
-    ]
-    measuring.table("Whom an average output step 3 prefers, A ≠ B", head, [cells])
+    measuring.table("What the training changes: self-attention", head, rows)
 
-    untrained = []
-    for seed in range(1, len(group) + 1):
-        program.tf.keras.utils.set_random_seed(seed)
-        untrained.append(program.AttentionModel(**program.DEFAULTS | {"self_att": True}))
+    head = ["counts right", "difference right", "read anew: counts", "read anew: difference"]
+    print_rows("Is it the look, or what reads it?", head, readers, group, *["%"] * 4)
+    head = ["weight taken away", "difference right", "mean answer", "answers 0"]
+    print_rows(
+        "Other weights of output step 3, A ≠ B", head, other_weights, group, "{:.3f}", "%", "{:.2f}", "%"
+    )
     rows = [
-        [label, *measuring.columns([read_out(model) for model in models], *["{:.2f}"] * len(NAMES))]
-        for label, models in (("trained", group), ("never trained", untrained))
+        [difference, *measuring.columns(line, "{:.2f}", "%")]
+        for difference, line in enumerate(zip(*map(without_larger, group), strict=True), start=1)
     ]
-    measuring.table("R² of a linear fit to output step 3's own decoding", ["", *NAMES], rows)
+    measuring.table("Nothing from the larger count", ["difference", "mean answer", "answers 0"], rows)
+    cut = measuring.columns([cut_off(model) for model in group], "%", "%", "%")
+    head = ["difference", "output step 3 even on the letters: difference", "counts"]
+    measuring.table("`--self_att`: right", head, [cut])
+    head = ["the other's difference", "as before", "2 · max − (A + B)", "max − min", "moves per unit"]
+    print_rows("Patched: another input's decodings", head, patched, group, *["%"] * 4, "{:.2f}")
+    head = ["the larger count gets more", "right, weights anew", "right, weights kept"]
+    print_rows("Output step 3's own decoding is changed, A ≠ B", head, steered, group, "%", "%", "%")
+    cells = measuring.columns(list(map(longer, group)), "%", "%")
+    measuring.table("The larger count, A ≠ B", ["is longer", "gets more if all are as long"], [cells])
 
 
 def print_rows(title, head, measure, group, *forms):
