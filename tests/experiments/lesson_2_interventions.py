@@ -42,9 +42,6 @@ def different(model):
     return answers, np.where(answers[:, 0] < answers[:, 1], 1, 0), first_decoding(model, data.inputs[differ])
 
 
-# --- Before the training --------------------------------------------------------------------------------
-
-
 def on_itself(model, query=None):
     """Return three mean weights: of a count on itself, of output step 3 on itself, and its largest one."""
     weights = all_weights(first_decoding(model, measuring.fresh(TASK).inputs, query))
@@ -59,14 +56,10 @@ def random_query(trained, seed):
     return (drawn * lengths[0] / lengths[1]).astype(np.float32)
 
 
-# --- Other weights --------------------------------------------------------------------------------------
-
-
 def readers(model):
-    """Return what is right with changed weights of all output steps, with the old reader and a new one.
+    """Change all weights, and train only the last dense layer on, for 1,000 training steps with new data.
 
-    The new one is the last dense layer, trained on for 1,000 training steps with new data; the rest stays.
-    A dict from the change to the fractions of counts and of differences right: old, then new.
+    A dict from the change to the fractions of counts and of differences right: before that, and after it.
     """
     more, data = measuring.fresh(TASK, 100000, seed=1001), measuring.fresh(TASK)
     decodings = [first_decoding(model, one.inputs) for one in (more, data)]
@@ -127,9 +120,6 @@ def other_weights(model):
     return found
 
 
-# --- Other decodings ------------------------------------------------------------------------------------
-
-
 def patched(model):
     """Replace decodings by those of another input, in which one of the two counts is another one.
 
@@ -185,9 +175,6 @@ def flipped(model):
         wins = weights[rows, larger] > weights[rows, 1 - larger]
         found[name] = wins.mean(), (told(model, changed, weights) == answers[:, 3]).mean()
     return found
-
-
-# --- The report -----------------------------------------------------------------------------------------
 
 
 def report(group, before):
