@@ -148,5 +148,5 @@ def print_attended(trained):
     head = ["", "the larger count", "the smaller count", "'C'", "itself", "the larger gets more"]
     measuring.table("Self-attention of output step 3, A ≠ B", head, rows)
     cases = [every_case(model) for model in trained.models(ASKING, TEN)]
-    rows = zip(range(1, 11), measuring.columns(cases, *["{:.2f}"] * 10), strict=True)
-    measuring.table("The larger count's part of the two, the least of all cases", ["|A − B|", ""], rows)
+    least = measuring.columns(cases, *["{:.2f}"] * 10)
+    measuring.table("The larger count's least part of the two, |A − B| =", range(1, 11), [least])

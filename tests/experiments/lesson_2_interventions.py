@@ -9,10 +9,7 @@ TASK = 2
 
 
 def first_decoding(model, inputs, query=None):
-    """Return what the output steps hold before self-attention, float32 (batch, 4, hidden).
-
-    The query, float32 (1, 4, hidden), is that of the model if none is given.
-    """
+    """Return the decodings before self-attention, float32 (batch, 4, hidden); the query has no batch."""
     key = model.key_layer(inputs)
     return model.attention(query=model.query if query is None else query, key=key, value=key)[0].numpy()
 
@@ -123,8 +120,7 @@ def other_weights(model):
 def patched(model):
     """Replace decodings by those of another input, in which one of the two counts is another one.
 
-    The letter that is more is the same in both, and so is the number of 'C'; both were answered right. The
-    attention weights are computed anew.
+    The letter that is more is the same in both, and so is the number of 'C'; both were answered right.
 
     A dict from the count that is another one; whose decoding is replaced, to the shares in which the other
     difference comes out and in which the answer stays, and to how much it moves per unit of the difference.
@@ -155,8 +151,7 @@ def flipped(model):
     """Flip a quantity in output step 3's own decoding, where A ≠ B, along what the decoding changes with it.
 
     A − B goes as far to the other side of 0, A + B of its mean; 'C' as far as A − B, in the length of the
-    change. A dict from the quantity to: the share in which the larger count gets more weight than the smaller
-    one, and the fraction of differences right.
+    change. A dict from the quantity to the shares where the larger count gets more, and that are right.
     """
     answers, larger, decoding = different(model)
     rows, centred = np.arange(len(answers)), decoding[:, 3] - decoding[:, 3].mean(axis=0)
@@ -180,16 +175,12 @@ def flipped(model):
 def report(group, before):
     """Print all of it, for lists of models with --self_att, trained and before their training."""
     queries = [random_query(model, seed) for seed, model in enumerate(group)]
-    found = {
-        "before the training": map(on_itself, before),
-        "before, with random queries": map(on_itself, before, queries),
-        "after": map(on_itself, group),
-    }
+    found = {"before": map(on_itself, before), "with random queries": map(on_itself, before, queries)}
+    found["after"] = map(on_itself, group)
     rows = [[label, *measuring.columns(list(some), *["{:.2f}"] * 3)] for label, some in found.items()]
     head = ["", "a count on itself", "output step 3 on itself", "output step 3, the largest of the four"]
     measuring.table("What the training changes: self-attention", head, rows)
-    head = ["weight taken away", "difference right", "mean answer", "answers 0"]
-    forms = ["{:.2f}", "%", "{:.2f}", "%"]
+    head, forms = ["taken away", "difference right", "mean answer", "answers 0"], ["{:.2f}", "%"] * 2
     print_rows("Weight of output step 3 taken away, A ≠ B", head, other_weights, group, *forms)
     head = ["the other's difference", "as before", "moves per unit"]
     print_rows("The count that is another; whose decoding", head, patched, group, "%", "%", "{:.2f}")
