@@ -10,7 +10,7 @@ import pytest
 from experiments import edits, exercises, measuring, trainings
 
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in edits.FOLDERS}
-RUNS = [run for lesson in LESSONS.values() for run, _ in [*lesson.RUNS, *lesson.MORE]]
+RUNS = [run for lesson in LESSONS.values() for run, _ in [*lesson.RUNS, *getattr(lesson, "MORE", [])]]
 EDITED = {(run.task, run.edit): run for run in RUNS if run.edit}
 
 
@@ -97,6 +97,21 @@ def test_fixed_weights_prefer_the_own_letter_by_their_ratio(edited):
     module = edited(1, "H 16.0")
     weights = module.AttentionModel(**module.DEFAULTS)(measuring.spell(1, " ABC").inputs)[1][0]
     np.testing.assert_allclose(weights, (1 + 15 * np.eye(4)[1:]) / 19, atol=1e-6)
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4])
+def test_heads_are_those_of_keras_where_the_projections_are_the_identity(heads, arrays, edited):
+    query, key, value = arrays
+    module = edited(2, f"E {heads}")
+    keras = module.tf.keras.layers.MultiHeadAttention(heads, 64 // heads, use_bias=False)
+    keras.build(query.shape, value.shape, key.shape)
+    for kernel in keras.weights:
+        kernel.assign(np.eye(64).reshape(kernel.shape))
+    mixture, expected = keras(query, value, key, return_attention_scores=True)
+    attention = module.Attention(heads=heads)
+    output, weights = attention(query=query, key=key, value=value)
+    np.testing.assert_allclose(weights, np.mean(expected, axis=1), atol=1e-5)
+    np.testing.assert_allclose(output, attention.layer_norm(mixture + query), atol=1e-4)
 
 
 def test_a_causal_mask_hides_what_comes_later(arrays, edited):

@@ -1,6 +1,6 @@
 """Train what the lessons ask for, print their tables and draw their pictures.
 
-    python -m tests.experiments --lesson 1 --all --cache FOLDER
+    python -m tests.experiments --lesson 1 --cache FOLDER
     python -m tests.experiments --pictures
 
 Everything that stands as "mean (least to most)" in an experiments.md is in what this prints. What is trained
@@ -27,7 +27,6 @@ def main():
     """Do it for one lesson, or for all."""
     parser = argparse.ArgumentParser("python -m tests.experiments", description=__doc__.split("\n")[0])
     parser.add_argument("--lesson", type=int, choices=LESSONS, help="only this one (all)")
-    parser.add_argument("--all", action="store_true", help="also what is not in the main tables")
     parser.add_argument(
         "--cache", default=MODELS, help="a folder that keeps the models (models/, beside this)"
     )
@@ -48,12 +47,10 @@ def main():
 def report(numbers, trained, arguments):
     """Train, print and draw for the lessons with these numbers."""
     runs = [run for number in numbers for run in LESSONS[number].RUNS]
-    if arguments.all:
-        runs += [run for number in numbers for run in LESSONS[number].MORE]
     trained.train(runs)
     for number in numbers:
         print(f"\n## Lesson {number}", flush=True)
-        LESSONS[number].report(trained, everything=arguments.all)
+        LESSONS[number].report(trained)
         exercises.report(number, trained)
         if arguments.pictures:
             pictures.draw(number, trained)

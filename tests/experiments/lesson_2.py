@@ -10,8 +10,7 @@ from . import measuring, trainings
 
 TASK = 2
 SELF = "--self_att"
-TEN, TWENTY = range(1, 11), range(1, 21)
-THIRTY = [*TWENTY, *range(31, 41)]  # 21 to 30 are left to repeat everything with seeds that no page has seen.
+TEN = range(1, 11)
 
 
 def run(edit=None, flags=SELF):
@@ -19,303 +18,135 @@ def run(edit=None, flags=SELF):
     return trainings.Run(TASK, edit, flags)
 
 
-PLAIN, ASKING = run(flags=""), run()
+PLAIN, ASKING, BEFORE = run(flags=""), run(), run(flags=f"{SELF} --steps 1")
 # The rows of each table: what a reader calls it, what is trained, and the seeds.
 APART = {
-    "without `--self_att`": (PLAIN, THIRTY),
-    "`--self_att`": (ASKING, THIRTY),
-    "A: each output step attends to itself alone": (run("A"), THIRTY),
-    "B: all weights equal": (run("B"), THIRTY),
-    "C: a second layer norm and nothing else": (run("C", ""), THIRTY),
-    "D: a dense layer for each output step alone": (run("D", ""), TEN),
-    "E: output step 3 attends to all alike, each count to itself": (run("E"), THIRTY),
-    "J: no residual in the self-attention": (run("J"), TEN),
+    "without `--self_att`": (PLAIN, TEN),
+    "`--self_att`": (ASKING, TEN),
+    "A: each output step attends to itself alone": (run("A"), TEN),
+    "B: all weights equal": (run("B"), TEN),
+    "C: a second layer norm and nothing else": (run("C", ""), TEN),
+    "D: output step 3 attends to all alike, each count to itself": (run("D"), TEN),
+    "E: two heads": (run("E 2"), TEN),
+    "I: no residual": (run("I"), range(1, 6)),
 }
 BLIND = {
-    "L: as learnt; the counts, too": (run("L"), THIRTY),
-    "M: to itself alone; the counts, too": (run("M"), TEN),
-    "N: to all alike; the counts, too": (run("N"), THIRTY),
-    "O: to all alike; the counts as learnt": (run("O"), THIRTY),
-    "P: to all alike; each count to itself": (run("P"), THIRTY),
+    "G: to itself alone; the counts, too": (run("G"), TEN),
+    "F: as learnt; the counts, too": (run("F"), TEN),
+    "H: to all alike; the counts as learnt": (run("H"), TEN),
 }
-PARTS = {
-    "G: a division by the standard deviation": (run("G", ""), TWENTY),
-    "H: a scale and a shift": (run("H", ""), TWENTY),
-}
-MORE_BLIND = {"Q: as learnt; each count to itself": (run("Q"), TWENTY)}
-LATER = "C, `--steps 1100`"
-MORE_APART = {
-    "I: centring and division": (run("I", ""), TEN),
-    "K: no residual, random queries": (run("K"), TWENTY),
-    "F: output step 3 attends as learnt, each count to itself": (run("F"), TWENTY),
-    "without, `--steps 2000`": (run(flags="--steps 2000"), TEN),
-    LATER: (run("C", "--steps 1100"), THIRTY),
-}
-LONG = {
-    "without `--self_att`": (run(flags="--steps 5000"), TEN),
-    "`--self_att`": (run(flags=f"{SELF} --steps 5000"), TEN),
-    "A: each to itself alone": (run("A", f"{SELF} --steps 5000"), TEN),
-    "C: a second layer norm": (run("C", "--steps 5000"), TEN),
-    "E: output step 3 to all alike, each count to itself": (run("E", f"{SELF} --steps 5000"), TEN),
-    "G: a division": (run("G", "--steps 5000"), TEN),
-    "H: a scale and a shift": (run("H", "--steps 5000"), TEN),
-}
-RUNS = [row for rows in (APART, BLIND, PARTS) for row in rows.values()]
-MORE = [row for rows in (MORE_BLIND, MORE_APART, LONG) for row in rows.values()]
-TEXTS = ("ABB CBACBC", "AABBCC    ", "AAAAAAAACC", "AABB", "ABB")
-
-
-# --- What is right --------------------------------------------------------------------------------------
+RUNS = [(BEFORE, TEN), *APART.values(), *BLIND.values()]
 
 
 def two_parts(model):
-    """Return the fractions of sequences, of counts and of differences right, and three losses in nats.
-
-    The losses are those of all output steps, of the counts, and of the difference.
-    """
+    """Return the fractions of sequences, of counts and of differences right, and the losses of all three."""
     data = measuring.fresh(TASK)
     logits = measuring.outputs(model, data.inputs)
     right = logits.argmax(axis=-1) == data.answers
-    sequences, loss = measuring.score(logits, data.answers)
-    counts, difference = (
-        measuring.score(logits[:, part], data.answers[:, part])[1] for part in (slice(3), slice(3, 4))
-    )
-    return sequences, right[:, :3].mean(), right[:, 3].mean(), loss, counts, difference
+    parts = slice(0, 4), slice(0, 3), slice(3, 4)
+    losses = [measuring.score(logits[:, part], data.answers[:, part])[1] for part in parts]
+    return right.all(axis=-1).mean(), right[:, :3].mean(), right[:, 3].mean(), *losses
 
 
-def jumps(losses):
-    """Return how often a printed loss after training step 500 is more than twice that before it.
+def attended(weights, answers):
+    """Return to what output step 3 attends where A ≠ B, five numbers.
+
+    The mean weights on the larger count, the smaller, 'C', itself; how often the larger one gets more.
 
     Args:
-        losses: list of (training step, loss in nats), as Trainings.losses returns it.
+        weights: float (batch, 4, 4).
+        answers: int (batch, 4).
     """
-    late = [loss for step, loss in losses if step >= 500]
-    return sum(loss > 2 * before for before, loss in itertools.pairwise(late))
-
-
-def best_guess():
-    """Return how often the most frequent difference is right, and which it is."""
-    letters, chances = multisets()
-    difference = measuring.solved(TASK, letters).answers[:, 3]
-    shares = np.bincount(difference, chances)
-    return shares.max(), shares.argmax()
-
-
-# --- What the output steps attend to ------------------------------------------------------------------
-
-
-def multisets(length=10, symbols=4):
-    """Return all sequences that differ in more than their order, int (multisets, length), and their shares.
-
-    The shares, float (multisets,), are the probabilities to draw such a sequence.
-    """
-    letters = np.array(list(itertools.combinations_with_replacement(range(symbols), length)))
-    counts = (letters[..., None] == np.arange(symbols)).sum(axis=1)
-    ways = [math.factorial(length) / math.prod(map(math.factorial, row)) for row in counts.tolist()]
-    return letters, np.array(ways) / symbols**length
-
-
-def attended(model):
-    """Return the mean weights of output step 3 where A ≠ B, and how often the larger count gets more.
-
-    The five numbers: the weight on the larger count, the smaller, 'C', itself; the share of sequences in
-    which the larger count gets more than the smaller.
-    """
-    data = measuring.fresh(TASK)
-    weights = model(data.inputs)[2].numpy()
-    weights = np.broadcast_to(weights, (len(data.answers), 4, 4))[:, 3]
-    differ = data.answers[:, 3] > 0
-    weights, larger = weights[differ], interventions.larger_count(data.answers[differ])
-    rows = np.arange(len(weights))
+    weights, answers = weights[answers[:, 3] > 0, 3], answers[answers[:, 3] > 0]
+    larger, rows = np.where(answers[:, 0] < answers[:, 1], 1, 0), np.arange(len(answers))
     most, least = weights[rows, larger], weights[rows, 1 - larger]
     return most.mean(), least.mean(), weights[:, 2].mean(), weights[:, 3].mean(), (most > least).mean()
 
 
-def largest_weight(model):
-    """Return the mean over sequences of the largest weight of output step 3; 0.25 would be even."""
-    return model(measuring.fresh(TASK).inputs)[2].numpy()[:, 3].max(axis=-1).mean()
+def each_head(model):
+    """Return what `attended` does for each of two heads, the one with more on the larger count first."""
+    data = measuring.fresh(TASK)
+    halves = np.split(interventions.first_decoding(model, data.inputs), 2, axis=-1)
+    found = [attended(interventions.all_weights(half), data.answers) for half in halves]
+    return sorted(found, reverse=True)
 
 
 def every_case(model):
-    """Return the smallest share of the two weights that the larger count gets, for every multiset with A ≠ B.
-
-    A dict from (A, B) to the least of larger / (larger + smaller), over the possible numbers of 'C'.
-    """
-    data = measuring.solved(TASK, multisets()[0])
-    weights = interventions.self_weights(model, interventions.first_decoding(model, data.inputs))
-    larger = interventions.larger_count(data.answers)
-    part = np.take_along_axis(weights, larger[:, None], axis=1)[:, 0] / weights[:, :2].sum(axis=1)
-    cases = {}
-    for (first, second, _, difference), one in zip(data.answers.tolist(), part, strict=True):
-        if difference:
-            cases[first, second] = min(one, cases.get((first, second), 1))
-    return cases
-
-
-def letter_weights(model):
-    """Return the mean weights of output step 3 on an 'A', a 'B', a 'C' and a blank."""
-    data = measuring.fresh(TASK)
-    weights = model(data.inputs)[1].numpy()[:, 3]
-    return [weights[data.letters == letter].mean() for letter in (1, 2, 3, 0)]
+    """Return the larger count's least part of the two weights in all sequences, for |A − B| from 1 to 10."""
+    letters = np.array(list(itertools.combinations_with_replacement(range(4), 10)))
+    data = measuring.solved(TASK, letters)
+    pair = interventions.all_weights(interventions.first_decoding(model, data.inputs))[:, 3, :2]
+    part = pair[np.arange(len(pair)), (data.answers[:, 0] < data.answers[:, 1]) * 1] / pair.sum(axis=1)
+    return [part[data.answers[:, 3] == difference].min() for difference in range(1, 11)]
 
 
 def weights_over_difference(model, differences=range(-6, 7)):
     """Return the mean weights of output step 3 for each A − B, float (differences, 4)."""
     data = measuring.fresh(TASK)
-    weights = interventions.self_weights(model, interventions.first_decoding(model, data.inputs))
+    weights = interventions.all_weights(interventions.first_decoding(model, data.inputs))[:, 3]
     signed = data.answers[:, 0] - data.answers[:, 1]
     return np.array([weights[signed == difference].mean(axis=0) for difference in differences])
 
 
-# --- The report -----------------------------------------------------------------------------------------
-
-
-def report(trained, everything=False):
-    """Print the tables of Lesson 2 and of its laboratory.
-
-    Args:
-        trained: trainings.Trainings.
-        everything: whether to print also what needs the trainings in MORE.
-    """
-    lesson(trained)
-    print_apart(trained, everything)
-    print_blind(trained, everything)
-    print_attended(trained)
-    interventions.report(trained.models(*APART["`--self_att`"]), trained.module(TASK))
-
-
-def lesson(trained):
-    """Print what the page of the lesson says."""
-    print("\n## The lesson")
-    labels = list(APART)[:3]
-    rows = []
-    for step in (200, 400, 600, 800, 1000):
-        curves = []
-        for label in labels:
-            some, seeds = APART[label]
-            curves.append([dict(trained.losses(some, seed))[step] for seed in trained.chosen(seeds)])
-        rows.append([step, *(measuring.spread(curve, "{:.2f}") for curve in curves)])
-    measuring.table("Loss of one batch", ["training step", *labels], rows)
-    for text, label in itertools.product(TEXTS, labels):
-        group = trained.models(*APART[label])
-        print(f"\n`--input {text!r}`, {label}: {measuring.shares(TASK, group, text)}")
-        if label == "`--self_att`":
-            inputs = measuring.spell(TASK, text).inputs
-            weights = [model(inputs)[2].numpy()[0, 3] for model in group]
-            print("Weights of output step 3:", ", ".join(measuring.columns(weights, *["{:.2f}"] * 4)))
-    share, guess = best_guess()
-    print(f"\nThe best guess without any letter is {guess}, right in {100 * share:.1f}%.")
-
-
-def print_parts(trained, title, rows):
-    """Print what is right, and the loss, for rows as in APART.
-
-    Return a dict to what two_parts returns, a list, from the letter of a row, or its label without one.
-    """
-    found = {label: [two_parts(model) for model in trained.models(*row)] for label, row in rows.items()}
-    forms = ("%", "%", "%", "{:.3f}", "{:.3f}", "{:.3f}")
-    cells = []
-    for label, parts in found.items():
-        low = sum(one[0] < 0.9 for one in parts)
-        cells.append([label, len(parts), *measuring.columns(parts, *forms), f"{low} of {len(parts)}"])
-    rights = ["sequences right", "counts right", "difference right"]
-    losses = ["loss", "of the counts", "of the difference"]
-    measuring.table(title, ["", "trainings", *rights, *losses, "below 90%"], cells)
-    return {label.partition(":")[0]: parts for label, parts in found.items()}
-
-
-def print_pairs(found, title, pairs):
-    """Print in how many pairs of trainings with the same seed the first has the smaller losses.
-
-    Args:
-        found: a dict, as print_parts returns it.
-        title: str.
-        pairs: list of two keys of it each.
-    """
-    rows = []
-    for one, other in pairs:
-        both = np.array(list(zip(found[one], found[other], strict=False)))[..., 3:]
-        wins = (both[:, 0] < both[:, 1]).sum(axis=0)
-        rows.append([one, other, *(f"{number} of {len(both)}" for number in wins)])
-    head = ["smaller with", "than with", "the loss", "of the counts", "of the difference"]
-    measuring.table(f"{title}: pairs of trainings with the same seed", head, rows)
-
-
-def print_apart(trained, everything):
-    """Print what can be trained without looking at others, and what the gain consists of."""
-    rows = APART | PARTS | (MORE_APART if everything else {})
-    found = print_parts(trained, "Trained anew", rows)
-    if everything:
-        later = print_parts(trained, "5,000 training steps", LONG)
-        print_pairs(later, "5,000 training steps", [(list(LONG)[1], one) for one in "ACE"])
-        for before, after in zip(found["C"], found[LATER], strict=True):
-            if min(before[0], after[0]) < 0.9:
-                print(f"\nC: {before[0]:.1%} after 1,000 training steps, {after[0]:.1%} after 1,100.")
-    plain, asking = list(APART)[:2]
-    pairs = [("A", asking), ("C", asking), ("E", asking), (asking, "B"), ("E", "B"), ("B", plain)]
-    print_pairs(found, "Trained anew", pairs)
-    cells = []
-    for label, (some, seeds) in (rows | BLIND | (MORE_BLIND if everything else {})).items():
-        if "--steps" not in some.flags:
-            each = [jumps(trained.losses(some, seed)) for seed in trained.chosen(seeds)]
-            cells.append([label, len(each), sum(each), sum(one > 0 for one in each)])
-    head = ["", "trainings", "jumps", "trainings with one"]
-    measuring.table("A printed loss after training step 500 that is twice the one before", head, cells)
-    group = trained.models(run("J"), TEN)
+def report(trained):
+    """Print the tables of the laboratory of Lesson 2; trained is a trainings.Trainings."""
+    print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
+    print_parts(trained, "Trained anew", APART, [(2, 1), (2, 4), (5, 1), (5, 3), (6, 1)])
+    print_parts(trained, "Output step 3 has read nothing; it attends", BLIND, [(2, 1)])
+    group = trained.models(*APART["I: no residual"])
     same = max(np.abs(np.diff(model.query.numpy()[0], axis=0)).max() for model in group)
-    print(f"\nJ: the largest difference between two queries, over {len(group)} models: {same}")
+    print(f"\nI: the largest difference between two queries, over {len(group)} models: {same}")
+    print_jumps(trained)
+    print_attended(trained)
+    interventions.report(trained.models(ASKING, TEN), trained.models(BEFORE, TEN))
 
 
-def print_blind(trained, everything):
-    """Print what the exchange is worth where output step 3 has read nothing."""
-    rows = BLIND | (MORE_BLIND if everything else {})
-    found = print_parts(trained, "Output step 3 has read nothing; it attends", rows)
-    pairs = ["LN", "LO", "ON", "PN", *(["QP", "LQ"] if everything else [])]
-    print_pairs(found, "Output step 3 has read nothing", pairs)
+def print_parts(trained, title, rows, pairs):
+    """Print what is right, and the losses, for rows as in APART, and who wins in pairs with one seed.
+
+    The pairs are two numbers of rows each: how often does the first have the smaller losses?
+    """
+    labels, cells = list(rows), []
+    found = [[two_parts(model) for model in trained.models(*row)] for row in rows.values()]
+    for label, parts in zip(labels, found, strict=True):
+        low, middle = sum(one[0] < 0.9 for one in parts), np.median([one[0] for one in parts])
+        forms = measuring.columns(parts, "%", "%", "%", *["{:.3f}"] * 3)
+        cells.append([label, len(parts), *forms, f"{middle:.1%}", f"{low} of {len(parts)}"])
+    head = ["", "trainings", "right: sequences", "counts", "differences", "loss", "of the counts"]
+    head += ["of the difference", "median", "below 90%"]
+    measuring.table(title, head, cells)
+    for one, other in pairs:
+        both = np.array([found[one], found[other]])[..., 3:]
+        wins = ", ".join(f"{number} of {both.shape[1]}" for number in (both[0] < both[1]).sum(axis=0))
+        print(f"\nSmaller with {labels[one]} than with {labels[other]}: loss, counts, difference in {wins}.")
+
+
+def print_jumps(trained):
+    """Print how often a printed loss after training step 500 is twice the one before, and what follows."""
     cells = []
-    for label in [label for label, row in rows.items() if row[0] in (run("L"), run("Q"))]:
-        models = [[*attended(model)[:4], largest_weight(model)] for model in trained.models(*rows[label])]
-        cells.append([label, *measuring.columns(models, *["{:.3f}"] * 5)])
-    head = ["", "the larger count", "the smaller", "'C'", "itself", "the largest of the four"]
-    measuring.table("Output step 3 has read nothing: its weights, A ≠ B", head, cells)
+    for label, (some, seeds) in (APART | BLIND).items():
+        jumps = []
+        for seed in trained.chosen(seeds):
+            late = [loss for step, loss in trained.losses(some, seed) if step >= 500]
+            jumps += [(seed, late[i : i + 4]) for i in range(len(late) - 1) if late[i + 1] > 2 * late[i]]
+        whole = [jump for _, jump in jumps if len(jump) == 4]
+        back = sum(jump[3] < jump[1] / 2 for jump in whole)
+        cells.append([label, len({seed for seed, _ in jumps}), f"{back} of {len(whole)}"])
+    head = ["", "trainings with a jump", "half of it is gone 100 training steps later"]
+    measuring.table("Jumps of the printed loss", head, cells)
 
 
 def print_attended(trained):
-    """Print to what output step 3 attends."""
-    labels = list(APART)[:2]
-    rows = []
-    for label in labels:
-        found = [letter_weights(model) for model in trained.models(*APART[label])]
-        rows.append([label, *measuring.columns(found, *["{:.3f}"] * 4)])
-    head = ["", "on an 'A'", "on a 'B'", "on a 'C'", "on a blank"]
-    measuring.table("Encoder-decoder attention of output step 3", head, rows)
-
-    group = trained.models(*APART["`--self_att`"])
-    found = [attended(model) for model in group]
-    head = ["the larger count", "the smaller count", "'C'", "itself", "the larger gets more"]
-    cells = measuring.columns(found, *["{:.3f}"] * 4, "%")
-    measuring.table("Self-attention of output step 3, A ≠ B", head, [cells])
-    cases = [every_case(model) for model in group]
-    lost = sum(min(case[pair] for case in cases) <= 0.5 for pair in cases[0])
-    print(f"\nPairs (A, B) with A ≠ B: {len(cases[0])}. With some number of 'C', the larger count does not")
-    print(f"get more in {lost} of them, over {len(group)} models. The least of its part of the two weights:")
-    rows = []
-    for difference in range(1, 11):
-        close = [pair for pair in cases[0] if abs(pair[0] - pair[1]) == difference]
-        rows.append([difference, measuring.spread(min(case[pair] for pair in close) for case in cases)])
-    measuring.table("The larger count's part of the two, the least over all cases", ["|A − B|", ""], rows)
-    rows = []
-    for difference, line in zip(
-        range(-6, 7), zip(*map(weights_over_difference, group), strict=True), strict=True
-    ):
-        rows.append([difference, *measuring.columns(line, *["{:.2f}"] * 4)])
-    head = ["A − B", "on output step 0, A", "on output step 1, B", "on output step 2, C", "on itself"]
-    measuring.table("Weights of output step 3 over A − B", head, rows)
-
-    rows = []
-    for label in labels:
-        found = [interventions.cut_off(model) for model in trained.models(*APART[label])]
-        rows.append([label, *measuring.columns(found, *["%"] * len(found[0]))])
-    head = ["", "difference", "counts", "output step 3 even on the letters: difference", "counts"]
-    head += ["every output step on itself alone: difference", "counts"]
-    measuring.table("Changed after the training: right", head, rows)
+    """Print to what output step 3 attends where A ≠ B."""
+    data, found = measuring.fresh(TASK), {}
+    for label, edit in {"`--self_att`": None, "F": "F"}.items():
+        group = trained.models(run(edit), TEN)
+        found[label] = [attended(model(data.inputs)[2].numpy(), data.answers) for model in group]
+    heads = [each_head(model) for model in trained.models(*APART["E: two heads"])]
+    found["E, the head with more on the larger count"], found["E, the other"] = zip(*heads, strict=True)
+    rows = [[label, *measuring.columns(some, *["{:.2f}"] * 4, "%")] for label, some in found.items()]
+    head = ["", "the larger count", "the smaller count", "'C'", "itself", "the larger gets more"]
+    measuring.table("Self-attention of output step 3, A ≠ B", head, rows)
+    cases = [every_case(model) for model in trained.models(ASKING, TEN)]
+    least = measuring.columns(cases, *["{:.2f}"] * 10)
+    measuring.table("The larger count's least part of the two, |A − B| =", range(1, 11), [least])
