@@ -1,6 +1,6 @@
 """Check that every "mean (least to most)" of the pages is in what the experiments have printed.
 
-python -m tests.experiments --all > figures.md
+python -m tests.experiments > figures.md
 python -m tests.experiments.ranges figures.md
 """
 
