@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 
-from . import lesson_1_interventions as interventions
 from . import measuring, trainings
 
 TASK = 1
@@ -52,9 +51,28 @@ def report(trained):
 # --- Where it looks, and how that counts ----------------------------------------------------------------
 
 
+def weights_of(model):
+    """Return the weights of each output step on " ABC", float (3, 4); their ratios are those on any text."""
+    weights = model(measuring.spell(TASK, " ABC").inputs)[1].numpy()[0].astype(float)
+    return np.broadcast_to(weights, (3, 4))
+
+
+def preferences(model):
+    """Return how many times a blank's and two letters' weight the own letter has, float (output steps, 3)."""
+    weights = weights_of(model)
+    others = [[0, *({1, 2, 3} - {step + 1})] for step in range(3)]
+    return np.array([weights[step, step + 1] / weights[step, kinds] for step, kinds in enumerate(others)])
+
+
+def in_view(model):
+    """Return how many of four kinds have at least a hundredth of the largest weight, int (output steps,)."""
+    weights = weights_of(model)
+    return (weights >= 0.01 * weights.max(axis=1, keepdims=True)).sum(axis=1)
+
+
 def ratios(model):
     """Return the preferences over a blank and over another letter, geometric means over the output steps."""
-    logarithms = np.log(interventions.preferences(model))
+    logarithms = np.log(preferences(model))
     return np.exp(logarithms[:, 0].mean()), np.exp(logarithms[:, 1:].mean())
 
 
@@ -62,8 +80,8 @@ def print_heatmaps(trained):
     """Print how weights compare before and after the training, and what the models answer to some texts."""
     rows, groups = [], {"before": trained.models(*START), "after": trained.models(*APART[MAIN])}
     for when, group in groups.items():
-        found = np.array([interventions.preferences(model) for model in group])
-        largest = sum(interventions.weights_of(one).argmax(axis=1) == [1, 2, 3] for one in group).sum()
+        found = np.array([preferences(model) for model in group])
+        largest = sum(weights_of(one).argmax(axis=1) == [1, 2, 3] for one in group).sum()
         less = (found[:, :, :1] < found[:, :, 1:]).all(axis=(1, 2)).sum()
         cells = [measuring.spread(column) for column in (found[..., 0].ravel(), found[..., 1:].ravel())]
         right = measuring.columns(scores(group), "%", "{:.3f}")
@@ -112,21 +130,6 @@ def print_counting(trained):
     print(f"\nThe formula differs from the mean by {apart:.3f} at most")
 
 
-def print_changed_weights(trained):
-    """Print what other weights do in a trained model, and with its last layer trained again."""
-    rows, group = [], trained.models(*APART[MAIN])
-    for name, change in interventions.CHANGES.items():
-        found = [interventions.look_or_reader(model, change) for model in group]
-        rows.append([name, *measuring.columns(found, "%", "%")])
-    keep = interventions.CHANGES["as they are"]
-    found = [interventions.look_or_reader(model, keep) for model in trained.models(*START)]
-    rows.append(["before the training", *measuring.columns(found, "%", "%")])
-    measuring.table("Changed weights", ["weights", "right", "last layer trained again"], rows)
-    cells = measuring.columns([interventions.moved_weight(one) for one in group], *["%"] * 4)
-    head = ["the other count comes out", "within one of it", "the answer stays", "control: its own count's"]
-    measuring.table("The total weight on 'A' set to what is usual for another count", head, [cells])
-
-
 def lineup(trained, text=SHOWN):
     """Return the mean weights on a text, a dict from equal, learnt and fixed weights to float (3, length)."""
     inputs, groups = measuring.spell(TASK, text).inputs, {}
@@ -147,6 +150,91 @@ def print_lineup(trained):
         whole = measuring.percent(one.all(axis=-1).mean() for one in found)
         rows.append([label, whole, *map(measuring.percent, by_count)])
     measuring.table("Line-up: right, and answers right by count", ["", "sequences", *range(7)], rows)
+
+
+# --- Changed weights ------------------------------------------------------------------------------------
+
+CHANGES = {
+    "as they are": lambda weights: weights,
+    "all made equal": lambda weights: np.full_like(weights, 1 / weights.shape[-1]),
+    "sharper: logits × 1.5": lambda weights: weights**1.5 / (weights**1.5).sum(axis=-1, keepdims=True),
+    "rows 0 and 1 exchanged": lambda weights: weights[:, [1, 0, 2]],
+}
+
+
+def decoded(model, inputs, change):
+    """Return what the last dense layer gets when a function changes the weights, float (samples, 3, 64)."""
+    value, weights = model.key_layer(inputs).numpy(), change(model(inputs)[1].numpy())
+    return model.attention.layer_norm(weights @ value + model.query).numpy()
+
+
+def trained_again(layer, features, answers, steps=1000):
+    """Train a copy of a dense layer alone by Adam, 1000 answers at a time. Return float (65, 11), bias last.
+
+    It gets features, float (samples, outputs, 64), and should say answers, int (samples, outputs).
+    """
+    weights = np.vstack([layer.kernel.numpy(), layer.bias.numpy()])
+    features, answers = features.reshape(-1, len(weights) - 1), answers.reshape(-1)
+    features = np.pad(features, [(0, 0), (0, 1)], constant_values=1)
+    mean, square, generator = np.zeros_like(weights), np.zeros_like(weights), np.random.default_rng(0)
+    for step in range(1, steps + 1):
+        rows = generator.integers(len(answers), size=1000)
+        logits = features[rows] @ weights
+        slope = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        slope /= slope.sum(axis=-1, keepdims=True)
+        slope[np.arange(len(rows)), answers[rows]] -= 1  # That of the cross-entropy by the logits.
+        gradient = features[rows].T @ slope / len(rows)
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
+        weights -= 0.01 * mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-7)
+    return weights
+
+
+def look_or_reader(model, change):
+    """Return what a changed look costs: sequences right, then with the last layer alone trained again."""
+    data, others = measuring.fresh(TASK), measuring.fresh(TASK, 20000, seed=2000)
+    features = decoded(model, data.inputs, change)
+    again = trained_again(model.logits_layer, decoded(model, others.inputs, change), others.answers)
+    told = [model.logits_layer(features).numpy(), features @ again[:-1] + again[-1]]
+    return [(logits.argmax(axis=-1) == data.answers).all(axis=-1).mean() for logits in told]
+
+
+def moved_weight(model):
+    """Give output step 0 the total weight on 'A' that it usually has for another count, from 1 to 6.
+
+    Return the share of answers that become it, that come within one of it, that stay; and, as a control, the
+    share right with what is usual for the own count.
+    """
+    data = measuring.fresh(TASK)
+    value, weights = model.key_layer(data.inputs).numpy(), model(data.inputs)[1].numpy()[:, 0]
+    own, count = data.letters == 1, data.answers[:, 0]
+    total = (weights * own).sum(axis=-1)
+    usual = np.array([total[count == number].mean() for number in range(7)])
+    other = np.random.default_rng(0).integers(1, 7, len(count))
+    told = {}
+    for name, wanted in (("other", other), ("own", np.minimum(count, 6))):
+        on_own, on_rest = weights / np.maximum(total, 1e-9)[:, None], weights / (1 - total)[:, None]
+        moved = np.where(own, on_own * usual[wanted][:, None], on_rest * (1 - usual[wanted])[:, None])
+        decoding = model.attention.layer_norm(moved[:, None] @ value + model.query.numpy()[:, :1])
+        told[name] = model.logits_layer(decoding).numpy()[:, 0].argmax(axis=-1)
+    cases = (count >= 1) & (count <= 6)
+    right = (told["own"] == count)[cases].mean()
+    cases &= other != count
+    apart = abs(told["other"] - other)[cases]
+    return (apart == 0).mean(), (apart <= 1).mean(), (told["other"] == count)[cases].mean(), right
+
+
+def print_changed_weights(trained):
+    """Print what other weights do in a trained model, and with its last layer trained again."""
+    rows, group = [], trained.models(*APART[MAIN])
+    for name, change in CHANGES.items():
+        found = [look_or_reader(model, change) for model in group]
+        rows.append([name, *measuring.columns(found, "%", "%")])
+    found = [look_or_reader(model, CHANGES["as they are"]) for model in trained.models(*START)]
+    rows.append(["before the training", *measuring.columns(found, "%", "%")])
+    measuring.table("Changed weights", ["weights", "right", "last layer trained again"], rows)
+    cells = measuring.columns([moved_weight(one) for one in group], *["%"] * 4)
+    head = ["the other count comes out", "within one of it", "the answer stays", "control: its own count's"]
+    measuring.table("The total weight on 'A' set to what is usual for another count", head, [cells])
 
 
 # --- Shares ---------------------------------------------------------------------------------------------
@@ -185,10 +273,32 @@ def print_lengths(trained):
     measuring.table("Sequences right, trained at length 10", head, rows)
 
 
+def told_at(model, step, shares):
+    """Return what an output step answers, int (samples,), to shares of " ABC", float (samples, 4)."""
+    weights = shares * weights_of(model)[step]
+    value = model.key_layer(np.eye(4, dtype=np.float32)).numpy()
+    mixture = weights / weights.sum(axis=-1, keepdims=True) @ value + model.query.numpy()[0, step]
+    decoding = model.attention.layer_norm(mixture[:, None].astype(np.float32))
+    return model.logits_layer(decoding).numpy()[:, 0].argmax(axis=-1)
+
+
+def limits(model, step, highest=6):
+    """Return ten times the share at which the answer of an output step passes from n - 1 to n, for n from 1.
+
+    The share of its letter rises slowly; the rest are blanks and the other letters in equal parts. Float
+    (highest,); in the middle between two counts it would be 0.5, 1.5 and so on.
+    """
+    own = np.linspace(0, 1, 2001)
+    shares = np.repeat((1 - own)[:, None] / 3, 4, axis=1)
+    shares[:, step + 1] = own
+    told = told_at(model, step, shares)
+    return np.array([10 * own[np.argmax(told >= n)] for n in range(1, highest + 1)])
+
+
 def print_limits(trained):
     """Print where answers change while a share rises, and what that says of single sequences."""
     group = trained.models(*APART[MAIN])
-    found = [np.array([interventions.limits(model, step) for step in range(3)]) for model in group]
+    found = [np.array([limits(model, step) for step in range(3)]) for model in group]
     columns = np.concatenate(found).T
     rows = [[f"{n} becomes {n + 1}", measuring.spread(column)] for n, column in enumerate(columns)]
     measuring.table("Ten times the share at which an answer changes, of 30 output steps", ["", "at"], rows)
@@ -209,9 +319,6 @@ def print_limits(trained):
     measuring.table("Sequence by sequence", head, cells)
 
 
-# --- The parts ------------------------------------------------------------------------------------------
-
-
 def scores(group):
     """Return the fraction of sequences right and the loss in nats of each model of a list."""
     data = measuring.fresh(TASK)
@@ -223,9 +330,9 @@ def print_rows(trained):
     cells, each, data = [], [], measuring.fresh(TASK)
     for label, row in APART.items():
         group = trained.models(*row)
-        scored, seen = scores(group), np.array([interventions.in_view(model) for model in group])
-        answers = [(measuring.outputs(one, data.inputs).argmax(axis=-1) == data.answers) for one in group]
-        right = np.array([one.mean(axis=0) for one in answers])
+        scored, seen = scores(group), np.array([in_view(model) for model in group])
+        told = np.array([measuring.outputs(one, data.inputs).argmax(axis=-1) for one in group])
+        right = (told == data.answers).mean(axis=1)
         views = [right[seen == kinds] for kinds in (4, 3, 2, 1)]
         views = [f"{measuring.percent(some)}, {len(some)}" if len(some) else "" for some in views]
         median = f"{100 * np.median([right for right, _ in scored]):.1f}%"
@@ -236,8 +343,18 @@ def print_rows(trained):
     print("\nSequences right, in %, each training:\n\n" + "\n".join(each), flush=True)
 
 
+def entropy(depth, divisor):
+    """Return the mean entropy, in nats, of the weights of 2,000 random queries with ten random keys each."""
+    generator = np.random.default_rng(0)
+    query, key = generator.normal(size=(2000, 1, depth)), generator.normal(size=(2000, 10, depth))
+    logits = (query * key).sum(axis=-1) / divisor
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return -(weights * np.log(np.maximum(weights, 1e-300))).sum(axis=-1).mean()
+
+
 def print_saturation():
     """Print how uneven the weights of random queries and keys are, without and with the division."""
-    rows = [[depth, *(f"{interventions.entropy(depth, divisor):.2f}" for divisor in (1, depth**0.5))]
+    rows = [[depth, *(f"{entropy(depth, divisor):.2f}" for divisor in (1, depth**0.5))]
             for depth in (4, 16, 64, 256, 1024)]  # fmt: skip
     measuring.table("Entropy of the weights; at most ln 10 = 2.30", ["depth", "q·k", "q·k / √depth"], rows)
