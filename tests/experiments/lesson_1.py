@@ -253,9 +253,12 @@ def predicted_at(length, halves="even"):
 
 def curves_by_length(trained, row, lengths=LENGTHS):
     """Return the sequences right at lengths, float (seeds, lengths), for models trained at length 10."""
-    data = [measuring.fresh(TASK, 4000, seed=length, max_len=length) for length in lengths]
-    return np.array([[measuring.score(measuring.outputs(model, one.inputs), one.answers)[0] for one in data]
-                     for model in trained.models(*row)])  # fmt: skip
+    found = []
+    for model, length in itertools.product(trained.models(*row), lengths):
+        data = measuring.fresh(TASK, 4000, seed=length, max_len=length)
+        right = measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
+        found.append(right.all(axis=-1).mean())
+    return np.reshape(found, (-1, len(lengths)))
 
 
 def print_lengths(trained):
