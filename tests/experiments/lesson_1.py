@@ -1,15 +1,14 @@
 """Lesson 1, Counting Letters: how an average counts, and what a model needs for it."""
 
+import itertools
 import math
 
 import numpy as np
 
-from . import lesson_1_interventions as interventions
 from . import measuring, trainings
 
 TASK = 1
-TEN, TWENTY = range(1, 11), range(1, 21)
-THIRTY = [*TWENTY, *range(31, 41)]  # 21 to 30 are left to repeat everything with seeds that no page has seen.
+TEN = range(1, 11)  # 21 to 30 are left to repeat everything with seeds that no page has seen.
 
 
 def run(edit=None, flags=""):
@@ -17,115 +16,55 @@ def run(edit=None, flags=""):
     return trainings.Run(TASK, edit, flags)
 
 
-def ten(*names):
-    """Return rows for edits, a dict from the name to what is trained and its seeds."""
-    return {name: (run(name), TEN) for name in names}
-
-
-def picked(rows, *labels):
-    """Return the rows with these labels."""
-    return {label: rows[label] for label in labels}
-
-
-# The rows of each table: what a reader calls it, what is trained, and the seeds.
-MAIN, SUM = "`main.py`", "G: a sum, weights by a sigmoid, no layer norm"
-APART = {
-    MAIN: (run(), THIRTY),
-    "A: all weights equal": (run("A"), TEN),
-    "B: no √depth": (run("B"), THIRTY),
-    "C: no residual": (run("C"), TEN),
-    "D: no layer norm": (run("D"), THIRTY),
-    "E: separate keys and values": (run("E"), THIRTY),
-    "F: additive score": (run("F"), THIRTY),
-    SUM: (run("G"), TEN),
-    **{f"H: fixed weights, × {ratio}": (run(f"H {ratio}.0"), TEN) for ratio in (2, 16, 100)},
-    "H: fixed weights, × 4": (run("H 4.0"), THIRTY),
-    "A, D and V: equal weights, no norm, a dense layer for each output step": (run("A+D+V"), TEN),
-}
-SIZES = {
-    "`--steps 500`": (run(flags="--steps 500"), TEN),
-    "`--steps 10000`": (run(flags="--steps 10000"), TEN),
-    "A, `--steps 10000`": (run("A", "--steps 10000"), TEN),
-}
-LONGER = {
-    "`--max_len 20`": (run(flags="--max_len 20"), TEN),
-    "`--max_len 50`": (run(flags="--max_len 50"), TEN),
-}
-SLOWER = {
-    "`--lr 0.003`": (run(flags="--lr 0.003"), TEN),
-    **{f"{edit}, `--lr 0.003`": (run(edit, "--lr 0.003"), TEN) for edit in "BEF"},
-}
-SCORES = {
-    **ten("J", "B+J", "D+J", "E+J", "F+J", "M", "B+M", "E+M", "F+M", "N", "E+N", "F+N", "K", "E+K", "L"),
-    **ten("AB 0.125", "N+AB 0.125", "B+AB 4.0", "E+AB 4.0", "F+AB 4.0"),
-    **SLOWER,
-}
-NORM = {
-    **ten("O", "P", "Q", "R", "S", "T", "P+U", "D+V", "D+W", "AA"),
-    **ten("A+AA", "A+D", "A+O", "A+Q", "A+R", "A+S", "A+T", "A+P+U"),
-    "A+P": (run("A+P"), THIRTY),
-    "D, `--steps 10000`": (run("D", "--steps 10000"), TEN),
-    "A+P, `--steps 10000`": (run("A+P", "--steps 10000"), TEN),
-}
-PLACES = {
-    "H 4.0": (run("H 4.0"), THIRTY),
-    **ten("X 2.0", "X 16.0", "H 2.0+Z", "H 4.0+Z", "H 16.0+Z"),
-    "H 4.0+Y": (run("H 4.0+Y"), THIRTY),
-    "H 4.0, `--steps 4000`": (run("H 4.0", "--steps 4000"), TEN),
-    "H 4.0, `--steps 10000`": (run("H 4.0", "--steps 10000"), TEN),
-}
-SIGMOIDS = ten("I", "I+O", "I+P")
-DEEP = {
-    "`--hidden 256 --steps 500`": (run(flags="--hidden 256 --steps 500"), TEN),
-    "B, `--hidden 256 --steps 500`": (run("B", "--hidden 256 --steps 500"), TEN),
-}
-RUNS = [row for rows in (APART, SIZES, ten("I")) for row in rows.values()]
-MORE = [row for rows in (LONGER, SCORES, NORM, PLACES, SIGMOIDS, DEEP) for row in rows.values()]
+# The rows of the tables: what a reader calls it, what is trained, and the seeds.
+MAIN, SUM, START = "`main.py`", "C: a sum", (run(flags="--steps 1"), TEN)
+LINEUP = {"equal weights": "A", "learnt weights": None, "fixed weights, × 100": "B 100.0"}
+APART = {MAIN: (run(), TEN)}
+APART |= {f"{edit}: {what}": (run(edit), TEN) for edit, what in {
+    "A": "all weights equal", "B 100.0": "fixed weights", "C": "a sum", "D": "no residual",
+    "E": "no layer norm", "A+E": "equal weights, no layer norm", "A+F": "a ReLU", "A+E+G": "own dense layers",
+    "H": "no √depth", "I": "separate keys and values", "J": "additive score",
+    "H+K": "equal weights at first", "I+K": "equal weights at first", "J+K": "equal weights at first",
+    "I+L": "frozen keys",
+}.items()}  # fmt: skip
+RUNS = [*APART.values(), START]
 LENGTHS = range(1, 21)
 TEXTS = ("AABB", "AAAA", "AAAAAAAAAA", "          ")
-SAME_SHARE = ("A BBBBCCCC", "AAAA    BC")  # Of the elements that are 'A' or blank, half are 'A'.
+SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
 
 
-def report(trained, everything=False):
-    """Print the figures of the lesson and the main table of the laboratory, or everything.
-
-    Args:
-        trained: a trainings.Trainings.
-        everything: bool, also what needs the trainings of MORE.
-    """
+def report(trained):
+    """Print the figures of the lesson and of its laboratory, with the models of a trainings.Trainings."""
     print_heatmaps(trained)
     print_counting(trained)
     print_changed_weights(trained)
+    print_lineup(trained)
     print_lengths(trained)
-    print_sizes(trained, SIZES)
-    print_rows(trained, "Take it apart", APART)
-    print_views(trained, picked(APART, MAIN, *(label for label in APART if label[0] in "BDEF")))
+    print_limits(trained)
+    print_rows(trained)
     print_saturation()
-    if everything:
-        print_sizes(trained, LONGER)
-        print_rows(trained, "The score", SCORES)
-        labels = ("J", "B+J", "D+J", "E+J", "F+J", "B+M", "E+M", "F+M", "E+N", "F+N", "E+K", "L")
-        print_views(trained, picked(SCORES, *labels, *(label for label in SCORES if "AB" in label)))
-        print_rows(trained, "Layer norm", NORM)
-        print_same_share(trained)
-        print_rows(trained, "A sigmoid for each weight", {SUM: APART[SUM], **SIGMOIDS})
-        print_other_lengths(trained)
-        print_summands(trained)
-        print_places(trained)
-        print_deep(trained)
 
 
-# --- How a weight counts --------------------------------------------------------------------------------
+# --- Where it looks, and how that counts ----------------------------------------------------------------
+
+
+def weights_of(model):
+    """Return the weights of each output step on " ABC", float (3, 4); their ratios are those on any text."""
+    weights = model(measuring.spell(TASK, " ABC").inputs)[1].numpy()[0].astype(float)
+    return np.broadcast_to(weights, (3, 4))
 
 
 def preferences(model):
-    """Return how many times the weight of an output step's own letter is that of the others, float (3, 3).
-
-    The columns are a blank and the other two letters.
-    """
-    weights = interventions.weights_of(model)
+    """Return how many times a blank's and two letters' weight the own letter has, float (output steps, 3)."""
+    weights = weights_of(model)
     others = [[0, *({1, 2, 3} - {step + 1})] for step in range(3)]
     return np.array([weights[step, step + 1] / weights[step, kinds] for step, kinds in enumerate(others)])
+
+
+def in_view(model):
+    """Return how many of four kinds have at least a hundredth of the largest weight, int (output steps,)."""
+    weights = weights_of(model)
+    return (weights >= 0.01 * weights.max(axis=1, keepdims=True)).sum(axis=1)
 
 
 def ratios(model):
@@ -134,16 +73,28 @@ def ratios(model):
     return np.exp(logarithms[:, 0].mean()), np.exp(logarithms[:, 1:].mean())
 
 
-def largest_on_the_own_letter(model):
-    """Return in how many of the output steps the own letter has the largest weight of the four kinds, int."""
-    return int((interventions.weights_of(model).argmax(axis=1) == [1, 2, 3]).sum())
+def print_heatmaps(trained):
+    """Print how weights compare before and after the training, and what the models answer to some texts."""
+    rows, groups = [], {"before": trained.models(*START), "after": trained.models(*APART[MAIN])}
+    for when, group in groups.items():
+        found = np.array([preferences(model) for model in group])
+        largest = sum(weights_of(one).argmax(axis=1) == [1, 2, 3] for one in group).sum()
+        less = (found[:, :, :1] < found[:, :, 1:]).all(axis=(1, 2)).sum()
+        cells = [measuring.spread(column) for column in (found[..., 0].ravel(), found[..., 1:].ravel())]
+        right = measuring.columns(scores(group), "%", "{:.3f}")
+        rows.append([when, *cells, f"{largest} of {3 * len(group)}", f"{less} of {len(group)}", *right])
+    head = ["", "× a blank's", "× another letter's", "on the own letter", "blank less", "right", "loss"]
+    measuring.table("The own letter's weight, each output step by itself", head, rows)
+    cells = measuring.columns([ratios(model) for model in groups["after"]], "{:.2f}", "{:.2f}")
+    print("\nMeans over the output steps of a model:", ", ".join(cells))
+    for text in TEXTS:
+        print(f"\n`--input {text!r}`: {measuring.shares(TASK, groups['after'], text)}")
 
 
 def mass_by_count(model, length=10):
     """Return the mean total weight of output step 0 on 'A', for each count of 'A' from 0 to 8."""
     data = measuring.fresh(TASK, 40000, max_len=length)
-    weights = model(data.inputs)[1].numpy()[:, 0]
-    mass = (weights * (data.letters == 1)).sum(axis=-1)
+    mass = (model(data.inputs)[1].numpy()[:, 0] * (data.letters == 1)).sum(axis=-1)
     return [mass[data.answers[:, 0] == count].mean() for count in range(9)]
 
 
@@ -163,215 +114,246 @@ def mass_formula(counts, blank, letter, length=10):
     return np.array(found)
 
 
-def accuracy_at(model, length, samples=4000):
-    """Return the fraction of new sequences of this length that are right."""
-    data = measuring.fresh(TASK, samples, seed=length, max_len=length)
-    return (measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers).all(axis=-1).mean()
-
-
-def predicted_at(length, halves="even", samples=4000):
-    """Return for which fraction of the same sequences 10 · n / length rounds to each count n.
-
-    Halves are rounded to the "even" count or "up".
-    """
-    answers = measuring.fresh(TASK, samples, seed=length, max_len=length).answers
-    seen = answers * 10 / length
-    rounded = np.rint(seen) if halves == "even" else np.floor(seen + 0.5)
-    return (rounded == answers).all(axis=-1).mean()
-
-
-# --- What the lesson shows ------------------------------------------------------------------------------
-
-
-def print_heatmaps(trained):
-    """Print where the largest weights are, how large they are, and what the models answer to some texts."""
-    group = trained.models(*APART[MAIN])
-    largest = sum(largest_on_the_own_letter(model) for model in group)
-    print(f"\nOutput steps whose largest weights are on their own letter: {largest} of {3 * len(group)}")
-    found = np.array([preferences(model) for model in group])
-    smaller = (found[:, :, :1] < found[:, :, 1:]).all(axis=(1, 2)).sum()
-    rows = []
-    for step in range(3):
-        rows.append([f"output step {step}", *measuring.columns(found[:, step], *["{:.2f}"] * 3)])
-    means = [ratios(model) for model in group]
-    rows.append(["mean of the three", *measuring.columns(means, "{:.2f}", "{:.2f}"), ""])
-    title = "The own letter's weight as a multiple"
-    measuring.table(title, ["", "of a blank's", "of a letter's", "of the other letter's"], rows)
-    print(f"\nModels that prefer their letter less to a blank than to any letter: {smaller} of {len(group)}")
-    for text in TEXTS:
-        print(f"\n`--input {text!r}`: {measuring.shares(TASK, group, text)}")
-
-
 def print_counting(trained):
-    """Print the total weight on 'A' for each count, as measured and by the formula."""
+    """Print the total weight on 'A' for each count: measured, by the formula, and where weights are fixed."""
     group = trained.models(*APART[MAIN])
     blank, letter = np.exp(np.log([ratios(model) for model in group]).mean(axis=0))
     masses = np.array([mass_by_count(model) for model in group])
-    formula = mass_formula(np.arange(9), blank, letter)
-    rows = [[n, measuring.spread(masses[:, n]), f"{formula[n]:.2f}"] for n in range(9)]
+    formulas = [mass_formula(np.arange(9), *pair) for pair in ((blank, letter), (1, 1), (100, 100))]
+    rows = [[n, measuring.spread(masses[:, n]), *(f"{one[n]:.2f}" for one in formulas)] for n in range(9)]
     title = f"Total weight on 'A', with {blank:.2f} times a blank's and {letter:.2f} times another letter's"
-    measuring.table(title, ["n", "measured", "formula"], rows)
-    apart = abs(masses.mean(axis=0) - formula).max()
+    measuring.table(title, ["n", "measured", "formula", "equal", "× 100"], rows)
+    apart = abs(masses.mean(axis=0) - formulas[0]).max()
     print(f"\nThe formula differs from the mean by {apart:.3f} at most")
 
 
+def lineup(trained, text=SHOWN):
+    """Return the mean weights on a text, a dict from equal, learnt and fixed weights to float (3, length)."""
+    inputs, groups = measuring.spell(TASK, text).inputs, {}
+    for label, edit in LINEUP.items():
+        groups[label] = np.mean([one(inputs)[1].numpy()[0] for one in trained.models(run(edit), TEN)], axis=0)
+    return groups
+
+
+def print_lineup(trained):
+    """Print three heatmaps of one sequence, and how many answers are right by the count that is there."""
+    for label, weights in lineup(trained).items():
+        print(f"\n{label}, {SHOWN!r}:\n{np.array2string(weights, precision=2, suppress_small=True)}")
+    data, rows = measuring.fresh(TASK), []
+    for label, edit in LINEUP.items():
+        found = [measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
+                 for model in trained.models(run(edit), TEN)]  # fmt: skip
+        by_count = [[one[data.answers == n].mean() for one in found] for n in range(7)]
+        whole = measuring.percent(one.all(axis=-1).mean() for one in found)
+        rows.append([label, whole, *map(measuring.percent, by_count)])
+    measuring.table("Line-up: right, and answers right by count", ["", "sequences", *range(7)], rows)
+
+
+# --- Changed weights ------------------------------------------------------------------------------------
+
+CHANGES = {
+    "as they are": lambda weights: weights,
+    "all made equal": lambda weights: np.full_like(weights, 1 / weights.shape[-1]),
+    "sharper: logits × 1.5": lambda weights: weights**1.5 / (weights**1.5).sum(axis=-1, keepdims=True),
+}
+
+
+def decoded(model, inputs, change):
+    """Return what the last dense layer gets when a function changes the weights, float (samples, 3, 64)."""
+    value, weights = model.key_layer(inputs).numpy(), change(model(inputs)[1].numpy())
+    return model.attention.layer_norm(weights @ value + model.query).numpy()
+
+
+def trained_again(layer, features, answers, steps=500):
+    """Train a copy of a dense layer alone by Adam, 1000 answers at a time. Return float (65, 11), bias last.
+
+    It gets features, float (samples, outputs, 64), and should say answers, int (samples, outputs).
+    """
+    weights = np.vstack([layer.kernel.numpy(), layer.bias.numpy()])
+    features, answers = features.reshape(-1, len(weights) - 1), answers.reshape(-1)
+    features = np.pad(features, [(0, 0), (0, 1)], constant_values=1)
+    mean, square, generator = np.zeros_like(weights), np.zeros_like(weights), np.random.default_rng(0)
+    for step in range(1, steps + 1):
+        rows = generator.integers(len(answers), size=1000)
+        logits = features[rows] @ weights
+        slope = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        slope /= slope.sum(axis=-1, keepdims=True)
+        slope[np.arange(len(rows)), answers[rows]] -= 1  # That of the cross-entropy by the logits.
+        gradient = features[rows].T @ slope / len(rows)
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
+        weights -= 0.01 * mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-7)
+    return weights
+
+
+def look_or_reader(model, change):
+    """Return what a changed look costs: sequences right, then with the last layer alone trained again."""
+    data, others = measuring.fresh(TASK), measuring.fresh(TASK, seed=2000)
+    features = decoded(model, data.inputs, change)
+    again = trained_again(model.logits_layer, decoded(model, others.inputs, change), others.answers)
+    told = [model.logits_layer(features).numpy(), features @ again[:-1] + again[-1]]
+    return [(logits.argmax(axis=-1) == data.answers).all(axis=-1).mean() for logits in told]
+
+
+def moved_weight(model):
+    """Give output step 0 the total weight on 'A' that it usually has for another count, from 1 to 6.
+
+    Return the share of answers that become it, that come within one of it, that stay; and, as a control, the
+    share right with what is usual for the own count.
+    """
+    data = measuring.fresh(TASK)
+    value, weights = model.key_layer(data.inputs).numpy(), model(data.inputs)[1].numpy()[:, 0]
+    own, count = data.letters == 1, data.answers[:, 0]
+    total = (weights * own).sum(axis=-1)
+    usual = np.array([total[count == number].mean() for number in range(7)])
+    other = np.random.default_rng(0).integers(1, 7, len(count))
+    told = {}
+    for name, wanted in (("other", other), ("own", np.minimum(count, 6))):
+        on_own, on_rest = weights / np.maximum(total, 1e-9)[:, None], weights / (1 - total)[:, None]
+        moved = np.where(own, on_own * usual[wanted][:, None], on_rest * (1 - usual[wanted])[:, None])
+        decoding = model.attention.layer_norm(moved[:, None] @ value + model.query.numpy()[:, :1])
+        told[name] = model.logits_layer(decoding).numpy()[:, 0].argmax(axis=-1)
+    cases = (count >= 1) & (count <= 6)
+    right = (told["own"] == count)[cases].mean()
+    cases &= other != count
+    apart = abs(told["other"] - other)[cases]
+    return (apart == 0).mean(), (apart <= 1).mean(), (told["other"] == count)[cases].mean(), right
+
+
 def print_changed_weights(trained):
-    """Print what other weights do in a trained model."""
-    group = trained.models(*APART[MAIN])
-    found = [interventions.interventions_on_counting(model) for model in group]
-    rows = [[name, *measuring.columns([one[name] for one in found], "%", "%")] for name in found[0]]
-    head = ["weights", "right", "A ≠ B: the two answers exchanged"]
-    measuring.table("Changed weights in a trained model", head, rows)
-    cells = measuring.columns([interventions.moved_weight(model) for model in group], *["%"] * 4)
+    """Print what other weights do in a trained model, and with its last layer trained again."""
+    rows, group = [], trained.models(*APART[MAIN])
+    for name, change in CHANGES.items():
+        found = [look_or_reader(model, change) for model in group]
+        rows.append([name, *measuring.columns(found, "%", "%")])
+    found = [look_or_reader(model, CHANGES["as they are"]) for model in trained.models(*START)]
+    rows.append(["before the training", *measuring.columns(found, "%", "%")])
+    measuring.table("Changed weights", ["weights", "right", "last layer trained again"], rows)
+    cells = measuring.columns([moved_weight(one) for one in group], *["%"] * 4)
     head = ["the other count comes out", "within one of it", "the answer stays", "control: its own count's"]
     measuring.table("The total weight on 'A' set to what is usual for another count", head, [cells])
-    cells = measuring.columns([interventions.rest_of_one_kind(model) for model in group], "%", "%")
-    title = "The usual weight on 'A', the rest on one kind: counts 1 to 6 that come out"
-    measuring.table(title, ["the rest on a blank", "on 'B'"], [cells])
 
 
-def curves_by_length(trained, row):
-    """Return the sequences right at LENGTHS, float (seeds, lengths), for models trained at length 10."""
-    return np.array([[accuracy_at(model, length) for length in LENGTHS] for model in trained.models(*row)])
+# --- Shares ---------------------------------------------------------------------------------------------
+
+
+def predicted_at(length, halves="even"):
+    """Return the chance that 10 · n / length rounds to n for each of the three counts n, exactly.
+
+    Halves are rounded to the "even" count or "up".
+    """
+    seen = np.arange(length + 1) * 10 / length
+    fits = (np.rint(seen) if halves == "even" else np.floor(seen + 0.5)) == np.arange(length + 1)
+    chance = 0
+    for a, b, c in itertools.product(np.flatnonzero(fits).tolist(), repeat=3):
+        if a + b + c <= length:
+            ways = math.comb(length, a) * math.comb(length - a, b) * math.comb(length - a - b, c)
+            chance += ways / 4**length
+    return chance
+
+
+def curves_by_length(trained, row, lengths=LENGTHS):
+    """Return the sequences right at lengths, float (seeds, lengths), for models trained at length 10."""
+    found = []
+    for model, length in itertools.product(trained.models(*row), lengths):
+        data = measuring.fresh(TASK, 4000, seed=length, max_len=length)
+        right = measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
+        found.append(right.all(axis=-1).mean())
+    return np.reshape(found, (-1, len(lengths)))
 
 
 def print_lengths(trained):
     """Print what models that were trained at length 10 say at other lengths."""
-    curves = [curves_by_length(trained, row) for row in ((run(), TEN), APART[SUM], SIGMOIDS["I"])]
-    rows = []
-    for index, length in enumerate(LENGTHS):
-        cells = [measuring.percent(curve[:, index]) for curve in curves]
+    labels, rows, lengths = (MAIN, SUM, "A+E+G: own dense layers"), [], (1, 5, 7, 8, 9, 10, 11, 12, 13, 20)
+    curves = [curves_by_length(trained, APART[label], lengths) for label in labels]
+    for index, length in enumerate(lengths):
         predicted = [f"{predicted_at(length, halves):.1%}" for halves in ("even", "up")]
-        rows.append([length, cells[0], *predicted, *cells[1:]])
-    head = ["length", MAIN, "10 · n / length rounds to n, halves to even", "halves up"]
-    head += ["G: a sum", "I: a sigmoid, with layer norm"]
+        rows.append([length, *predicted, *(measuring.percent(curve[:, index]) for curve in curves)])
+    head = ["length", "10 · n / length rounds to n, halves to even", "halves up", *labels]
     measuring.table("Sequences right, trained at length 10", head, rows)
 
 
-def scores(trained, row, length=10):
-    """Return the fraction of sequences right and the loss in nats of each model of a row."""
-    data = measuring.fresh(TASK, max_len=length)
-    models = trained.models(*row)
-    return [measuring.score(measuring.outputs(model, data.inputs), data.answers) for model in models]
+def told_at(model, step, shares):
+    """Return what an output step answers, int (samples,), to shares of " ABC", float (samples, 4)."""
+    weights = shares * weights_of(model)[step]
+    value = model.key_layer(np.eye(4, dtype=np.float32)).numpy()
+    mixture = weights / weights.sum(axis=-1, keepdims=True) @ value + model.query.numpy()[0, step]
+    decoding = model.attention.layer_norm(mixture[:, None].astype(np.float32))
+    return model.logits_layer(decoding).numpy()[:, 0].argmax(axis=-1)
 
 
-def print_sizes(trained, rows):
-    """Print how well models do that were trained longer, or for longer sequences."""
+def limits(model, step, highest=6):
+    """Return ten times the share at which the answer of an output step passes from n - 1 to n, for n from 1.
+
+    The share of its letter rises slowly; the rest are blanks and the other letters in equal parts. Float
+    (highest,); in the middle between two counts it would be 0.5, 1.5 and so on.
+    """
+    own = np.linspace(0, 1, 2001)
+    shares = np.repeat((1 - own)[:, None] / 3, 4, axis=1)
+    shares[:, step + 1] = own
+    told = told_at(model, step, shares)
+    return np.array([10 * own[np.argmax(told >= n)] for n in range(1, highest + 1)])
+
+
+def print_limits(trained):
+    """Print where answers change while a share rises, and what that says of single sequences."""
+    group = trained.models(*APART[MAIN])
+    found = [np.array([limits(model, step) for step in range(3)]) for model in group]
+    columns = np.concatenate(found).T
+    rows = [[f"{n} becomes {n + 1}", measuring.spread(column)] for n, column in enumerate(columns)]
+    measuring.table("Ten times the share at which an answer changes, of 30 output steps", ["", "at"], rows)
     cells = []
-    for label, (one, seeds) in rows.items():
-        length = trained.module(TASK).parse_arguments(["--train", *one.flags.split()]).max_len or 10
-        cells.append([label, *measuring.columns(scores(trained, (one, seeds), length), "%", "{:.4f}")])
-    measuring.table("Other sizes", ["trained with", "right", "loss"], cells)
+    for length in (9, 10, 11):
+        data = measuring.fresh(TASK, 4000, seed=length, max_len=length)
+        seen, each = 10 * data.answers / length, []
+        rounds = (np.rint(seen) == data.answers).all(axis=-1)
+        for model, edges in zip(group, found, strict=True):
+            right = measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
+            by_limits = [np.searchsorted(edges[step], seen[:, step], side="right") for step in range(3)]
+            own, right = (np.transpose(by_limits) == data.answers).all(axis=-1), right.all(axis=-1)
+            each.append([right.mean(), (right == rounds).mean(), (right & rounds).mean() / rounds.mean(),
+                         (right & ~rounds).mean(), (right == own).mean()])  # fmt: skip
+        cells.append([length, f"{rounds.mean():.1%}", *measuring.columns(each, *["%"] * 5)])
+    head = ["length", "rounding says right", "right", "rounding agrees", "right where rounding says so"]
+    head += ["right against rounding", "limits agree"]
+    measuring.table("Sequence by sequence", head, cells)
 
 
-# --- The laboratory -------------------------------------------------------------------------------------
+def scores(group):
+    """Return the fraction of sequences right and the loss in nats of each model of a list."""
+    data = measuring.fresh(TASK)
+    return [measuring.score(measuring.outputs(model, data.inputs), data.answers) for model in group]
 
 
-def print_rows(trained, title, rows):
-    """Print a table of trainings: how many are right, the loss, how they weigh; then each training."""
-    cells, each = [], []
-    for label, row in rows.items():
-        group, scored = trained.models(*row), scores(trained, row)
-        seen = np.array([interventions.in_view(model) for model in group])
-        looks = ["", ""]
-        if seen.min() == 4:
-            looks = measuring.columns([ratios(model) for model in group], "{:.2f}", "{:.2f}")
-        view = " to ".join(map(str, sorted({seen.min(), seen.max()})))
-        cells.append([label, len(group), *measuring.columns(scored, "%", "{:.3f}"), *looks, view])
-        each.append(f"{label}: {' '.join(f'{100 * right:.1f}' for right, _ in sorted(scored))}")
-    head = ["", "trainings", "right", "loss", "× a blank", "× another letter", "kinds in view"]
-    measuring.table(title, head, cells)
-    print("\nSequences right, in %, each training:\n")
-    print("\n".join(each), flush=True)
-
-
-def print_views(trained, rows):
-    """Print how often output steps are right, by the number of kinds of elements that they have in view."""
-    cells = []
-    for label, row in rows.items():
+def print_rows(trained):
+    """Print a table of all trainings; then each, with how many kinds its output steps have in view."""
+    cells, each, data = [], [], measuring.fresh(TASK)
+    for label, row in APART.items():
         group = trained.models(*row)
-        seen = np.concatenate([interventions.in_view(model) for model in group])
-        right = np.concatenate([interventions.steps_right(model) for model in group])
-        found = [label]
-        for kinds in (4, 3, 2, 1):
-            some = right[seen == kinds]
-            found.append(f"{measuring.percent(some)}, {len(some)} output steps" if len(some) else "")
-        cells.append(found)
-    bounds = [interventions.best_with(kinds) for kinds in (4, 3, 2, 1)]
-    cells.append(["at best, equal weights, by all shares", *(f"{one:.1%}" for one, _ in bounds)])
-    cells.append(["at best, equal weights, by the own share", *(f"{one:.1%}" for _, one in bounds)])
-    cells.append(["at best, another kind in view", "", "", "", f"{interventions.best_without_own():.1%}"])
-    title = "Answers right, by the kinds of elements in view of an output step"
-    measuring.table(title, ["", "four", "three", "two", "one"], cells)
+        scored, seen = scores(group), np.array([in_view(model) for model in group])
+        told = np.array([measuring.outputs(one, data.inputs).argmax(axis=-1) for one in group])
+        right = (told == data.answers).mean(axis=1)
+        views = [right[seen == kinds] for kinds in (4, 3, 2, 1)]
+        views = [f"{measuring.percent(some)}, {len(some)}" if len(some) else "" for some in views]
+        median = f"{100 * np.median([right for right, _ in scored]):.1f}%"
+        cells.append([label, *measuring.columns(scored, "%", "{:.3f}"), median, *views])
+        each.append(f"{label}: {' '.join(f'{100 * right:.1f}' for right, _ in sorted(scored))}")
+    head = ["", "right", "loss", "median", "answers right with four kinds in view", "three", "two", "one"]
+    measuring.table("Take it apart", head, cells)
+    print("\nSequences right, in %, each training:\n\n" + "\n".join(each), flush=True)
+
+
+def entropy(depth, divisor):
+    """Return the mean entropy, in nats, of the weights of 2,000 random queries with ten random keys each."""
+    generator = np.random.default_rng(0)
+    query, key = generator.normal(size=(2000, 1, depth)), generator.normal(size=(2000, 10, depth))
+    logits = (query * key).sum(axis=-1) / divisor
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return -(weights * np.log(np.maximum(weights, 1e-300))).sum(axis=-1).mean()
 
 
 def print_saturation():
-    """Print how flat the softmax of random dot products is."""
-    rows = []
-    for hidden in (16, 64, 256, 1024):
-        cells = [interventions.saturation(hidden, scaled) for scaled in (False, True)]
-        rows.append([hidden, *(f"{number:.3f}" for cell in cells for number in cell)])
-    head = ["entropy", "gradient by logits", "gradient by query"]
-    head = ["hidden", *(f"{one}, q·k" for one in head), *(f"{one}, q·k/√d" for one in head)]
-    measuring.table(f"Saturation; even weights have the entropy ln 10 = {math.log(10):.2f}", head, rows)
-
-
-def print_same_share(trained):
-    """Print what models say to two texts in which half of the elements that are 'A' or blank are 'A'."""
-    for label, row in ((MAIN, APART[MAIN]), ("D", APART["D: no layer norm"]), ("D+W", NORM["D+W"])):
-        group = trained.models(*row)
-        for text in SAME_SHARE:
-            inputs = measuring.spell(TASK, text).inputs
-            told = [int(model(inputs)[0].numpy().argmax(axis=-1)[0, 0]) for model in group]
-            counted = ", ".join(f"{one}: {told.count(one)}" for one in sorted(set(told)))
-            print(f"\n{label}, `--input {text!r}`, the number of 'A' and how many models say it: {counted}")
-
-
-def print_other_lengths(trained):
-    """Print at which lengths other models are right that were trained at length 10."""
-    rows = picked(APART, MAIN, "A: all weights equal", SUM) | SIGMOIDS | picked(NORM, "D+W", "D+V")
-    lengths, cells = (5, 8, 12, 20), []
-    for label, row in rows.items():
-        found = [[accuracy_at(model, one) for one in lengths] for model in trained.models(*row)]
-        cells.append([label, *measuring.columns(found, *["%"] * len(lengths))])
-    measuring.table("Sequences right at other lengths", ["trained at length 10", *lengths], cells)
-
-
-def print_summands(trained):
-    """Print the lengths of what is mixed, and by how much its own letter outweighs the rest of it."""
-    rows = picked(APART, MAIN, "A: all weights equal") | picked(SIZES, "A, `--steps 10000`")
-    rows |= picked(SCORES, "J", "N", "E+K") | picked(PLACES, "X 2.0", "H 4.0")
-    rows |= {label: row for label, row in APART.items() if label.startswith("H") and row[1] == TEN}
-    cells = []
-    for label, row in rows.items():
-        group = trained.models(*row)
-        weighed = measuring.columns([ratios(one) for one in group], "{:.2f}", "{:.2f}")
-        cells.append([label, *weighed])
-        cells[-1] += measuring.columns([interventions.summands(one) for one in group], *["{:.2f}"] * 5)
-    head = ["", "weight × a blank's", "× another letter's", "length, own letter", "a blank", "another letter"]
-    head += ["weight times length × a blank's", "× another letter's"]
-    measuring.table("What is added up: value + query", head, cells)
-
-
-def print_places(trained):
-    """Print where trainings with fixed weights end, and how long their queries are."""
-    rows, each = PLACES | {label: row for label, row in APART.items() if label.startswith("H")}, []
-    cells = []
-    for label, row in rows.items():
-        lengths = [interventions.query_length(model) for model in trained.models(*row)]
-        scored = scores(trained, row)
-        cells.append([label, *measuring.columns(scored, "%", "{:.3f}"), measuring.spread(lengths)])
-        pairs = sorted((length, 100 * right) for length, (right, _) in zip(lengths, scored, strict=True))
-        each.append(f"{label}: {' '.join(f'{length:.2f}/{right:.1f}' for length, right in pairs)}")
-    measuring.table("Fixed weights", ["", "right", "loss", "length of the queries"], cells)
-    print("\nLength of the queries / sequences right, in %, each training:\n")
-    print("\n".join(each), flush=True)
-
-
-def print_deep(trained):
-    """Print the loss of a batch early and later, at depth 256."""
-    rows = []
-    for label, (one, seeds) in DEEP.items():
-        losses = [dict(trained.losses(one, seed)) for seed in trained.chosen(seeds)]
-        rows.append([label, *(measuring.spread(loss[step] for loss in losses) for step in (200, 500))])
-    measuring.table("Depth 256, the loss of a batch", ["", "training step 200", "500"], rows)
+    """Print how uneven the weights of random queries and keys are, without and with the division."""
+    rows = [[depth, *(f"{entropy(depth, divisor):.2f}" for divisor in (1, depth**0.5))]
+            for depth in (4, 16, 64, 256, 1024)]  # fmt: skip
+    measuring.table("Entropy of the weights; at most ln 10 = 2.30", ["depth", "q·k", "q·k / √depth"], rows)

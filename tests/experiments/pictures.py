@@ -247,7 +247,7 @@ def draw_counting_curve(trained):
 def draw_lengths(trained):
     """Draw what models that were trained at length 10 say at other lengths: an average, then also a sum."""
     predicted = [lesson_1.predicted_at(length) for length in lesson_1.LENGTHS]
-    rows = {"main.py: an average": (lesson_1.run(), lesson_1.TEN), "G: a sum": lesson_1.APART[lesson_1.SUM]}
+    rows = {"main.py: an average": (lesson_1.run(), lesson_1.TEN), "C: a sum": lesson_1.APART[lesson_1.SUM]}
     curves = {label: lesson_1.curves_by_length(trained, row) for label, row in rows.items()}
     for number, name in enumerate(("lengths", "lengths_sum"), start=1):
         title = "Trained at length 10, tested at others"
