@@ -60,15 +60,10 @@ def decodings(model, inputs, encoder=unchanged, decoder=unchanged):
 
 
 def read_again(weights, features, answers, rounds=20, size=200, rate=0.01):
-    """Return a dense layer trained again, float (hidden + 1, 11), with Adam and a falling learning rate.
+    """Return a dense layer, kernel above bias, float (hidden + 1, 11), trained again with Adam.
 
-    Args:
-        weights: float (hidden + 1, 11), the kernel and below it the bias, as they are.
-        features: float (samples, hidden + 1), what the layer reads, with a last column of ones.
-        answers: int (samples, 1).
-        rounds: int, how often each sample is seen.
-        size: int, samples in each training step.
-        rate: float, the learning rate at first.
+    Features are float (samples, hidden + 1), the last one a 1; answers int (samples, 1). The learning rate
+    falls to 0 over the rounds, with `size` samples in each training step.
     """
     wanted, mean, square, step = np.eye(11, dtype=np.float32)[answers[:, 0]], 0, 0, 0
     for start in list(range(0, len(features), size)) * rounds:
