@@ -10,7 +10,7 @@ from . import lesson_3_interventions as interventions
 
 TASK = 3
 POSITIONS = "--pos_enc"
-TEN, FIVE = range(1, 11), range(1, 6)
+TEN = range(1, 11)
 
 
 def run(edit=None, flags=POSITIONS):
@@ -34,8 +34,10 @@ WAVES = {
     "A and C 1: waves, equal weights in the encoder": run("A+C 1"),
 }
 MASKS = {"E: a causal mask, before the training": run("E", "--steps 1")}
-FEW = {PLAIN: FIVE, run("A+B+D"): FIVE}  # The seeds of the rows that do not show ten.
-RUNS = [(one, TEN) for one in dict.fromkeys([*(ORDER | APART | WAVES | MASKS).values(), EACH_STEP])]
+FEW = {run("A+B+D"): range(1, 6)}  # The seeds of a row that does not show ten.
+RUNS = [
+    (one, FEW.get(one, TEN)) for one in dict.fromkeys([*(ORDER | APART | WAVES | MASKS).values(), EACH_STEP])
+]
 
 # --- Without order ----------------------------------------------------------------------------------------
 
