@@ -121,21 +121,19 @@ def by_distance(model):
 
 
 def jumps(losses):
-    """Return (first training step, length, highest loss) of each jump; the length is None for an open one.
+    """Return (first training step, length) of each jump of a loss; the length is None for an open one.
 
-    It begins with a printed loss above 0.5 nats, once one has been below 0.05, and lasts until one is below
-    0.1.
+    It begins with a loss above 0.5 nats, once one has been below 0.05, and lasts until one is below 0.1.
     """
-    found, calm, start, highest = [], False, None, 0
+    found, calm, start = [], False, None
     for step, loss in losses:
         if start is None:
-            calm, highest = calm or loss < 0.05, loss
+            calm = calm or loss < 0.05
             start = step if calm and loss > 0.5 else None
         elif loss < 0.1:
-            found.append((start, step - start, highest))
+            found.append((start, step - start))
             start = None
-        highest = max(highest, loss)
-    return found if start is None else [*found, (start, None, highest)]
+    return found if start is None else [*found, (start, None)]
 
 
 def report(trained):
@@ -188,33 +186,27 @@ def print_order(trained):
 
 def print_looks(trained):
     """Print the encoder's weights before and after the training, with learnt vectors and with waves."""
-    cells, far = [], []
+    cells = []
     for label in ("learnt vectors", "C 1: waves"):
         one = WAVES[label]
         beginners = [before(trained, one, seed) for seed in trained.chosen(TEN)]
         for when, group in (("before", beginners), ("after", trained.models(one, TEN))):
-            forms = [*["{:.3f}"] * 3, "{:.2f}"]
-            cells.append(
-                [label, when, *measuring.columns([looks(model) for model in group], *forms, "{:.2f}")]
-            )
-            far.append(
-                [label, when, *measuring.columns([by_distance(model) for model in group], *["{:.3f}"] * 4)]
-            )
+            rows = [[*looks(model), *by_distance(model)] for model in group]
+            row = measuring.columns(rows, *["{:.3f}"] * 3, *["{:.2f}"] * 2, *["{:.3f}"] * 4)
+            cells.append([label, when, *row])
     head = ["", "", "on itself", "on each like it", "on each other", "like / other", "decoder on the signal"]
+    head += [f"on a letter like it at position {place}" for place in (1, 2, 5, 10)]
     measuring.table("The signal's row of the encoder, and the decoder", head, cells)
-    head = ["", "", *(f"at position {place}" for place in (1, 2, 5, 10))]
-    measuring.table("The encoder's weight of the signal on a letter like it", head, far)
 
 
 def print_jumps(trained):
     """Print how long jumps of the loss are, and what one training step changes in one."""
     found = {seed: jumps(trained.losses(EACH_STEP, seed)) for seed in trained.chosen(TEN)}
-    over = [length for each in found.values() for _, length, _ in each if length]
+    over = [length for each in found.values() for _, length in each if length] or [0]
     print(f"\n{len(over)} jumps in {sum(map(bool, found.values()))} trainings are over, after {min(over)} to")
     print(f"{max(over)} training steps, median {np.median(over):.0f}; {over.count(1)} after a single one")
-    for seed, each in found.items():
-        right = scored(trained.models(EACH_STEP, TEN)[list(found).index(seed)])[0]
-        print(f"seed {seed}, {right:.1%} right, jumps (first step, length, highest loss): {each}")
+    for (seed, each), model in zip(found.items(), trained.models(EACH_STEP, TEN), strict=True):
+        print(f"seed {seed}, {scored(model)[0]:.1%} right, jumps (first training step, length): {each}")
     rights = [scored(model)[0] for model in trained.models(MARKED, TEN)]
     seed = trained.chosen(TEN)[int(np.argmin(rights))]
     alone = trainings.Trainings(trained.folder)
@@ -226,7 +218,6 @@ def print_jumps(trained):
         rows.append([f"{steps:,}", f"{losses[-1][1]:.3f}", f"{loss:.3f}", f"{right:.1%}"])
     head = ["training steps", "last printed loss", "loss on new sequences", "right"]
     measuring.table(f"The lowest of `--pos_enc`, {min(rights):.1%}, one update more or less", head, rows)
-    print("\nIts last printed losses:", [(step, round(loss, 3)) for step, loss in losses[-25:]], flush=True)
 
 
 def print_changes(trained):
@@ -236,5 +227,5 @@ def print_changes(trained):
     for label, change in interventions.CHANGES.items():
         found = [interventions.right_and_read_again(model, *change) for model in trained.models(MARKED, TEN)]
         rows.append([label, *measuring.columns(found, "%", "%")])
-        print(f"\n{label}, each, as it is and again: {np.round(100 * np.array(found), 1).T.tolist()}")
+        print(f"\n{label}, medians: {np.round(100 * np.median(found, axis=0), 1).tolist()}")
     measuring.table("Weights changed after the training (all sequences)", head, rows)
