@@ -34,10 +34,7 @@ WAVES = {
     "A and C 1: waves, equal weights in the encoder": run("A+C 1"),
 }
 MASKS = {"E: a causal mask, before the training": run("E", "--steps 1")}
-FEW = {run("A+B+D"): range(1, 6)}  # The seeds of a row that does not show ten.
-RUNS = [
-    (one, FEW.get(one, TEN)) for one in dict.fromkeys([*(ORDER | APART | WAVES | MASKS).values(), EACH_STEP])
-]
+RUNS = [(one, TEN) for one in dict.fromkeys([*(ORDER | APART | WAVES | MASKS).values(), EACH_STEP])]
 
 # --- Without order ----------------------------------------------------------------------------------------
 
@@ -151,7 +148,7 @@ def print_rows(trained, title, rows):
     """Print a table of trainings: how many are right, the loss, the decoder's look; then each training."""
     cells, each = [], []
     for label, one in rows.items():
-        found = [scored(model) for model in trained.models(one, FEW.get(one, TEN))]
+        found = [scored(model) for model in trained.models(one, TEN)]
         middle = f"{100 * np.median([right for right, *_ in found]):.1f}%"
         cells.append([label, middle, *measuring.columns(found, "%", "{:.3f}", "{:.2f}")])
         each.append(f"{label}: {' '.join(f'{100 * right:.1f}' for right, *_ in sorted(found))}")
@@ -166,7 +163,7 @@ def print_order(trained):
     rows = []
     for label, one in (ORDER | MASKS).items():
         group = [before(trained, one, seed) for seed in trained.chosen(TEN)]
-        group = group if one in MASKS.values() else trained.models(one, FEW.get(one, TEN))
+        group = group if one in MASKS.values() else trained.models(one, TEN)
         rows.append([label, *measuring.columns([order_changes(model) for model in group], *["{:.2g}"] * 3)])
     head = ["", "encoder weights", "decoder weights", "logits"]
     measuring.table("The largest change by another order of the same letters", head, rows)
