@@ -10,7 +10,7 @@ import pytest
 from experiments import edits, exercises, measuring, trainings
 
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in edits.FOLDERS}
-RUNS = [run for lesson in LESSONS.values() for run, _ in [*lesson.RUNS, *getattr(lesson, "MORE", [])]]
+RUNS = [run for lesson in LESSONS.values() for run, _ in lesson.RUNS]
 EDITED = {(run.task, run.edit): run for run in RUNS if run.edit}
 
 

@@ -34,7 +34,22 @@ WAVES = {
     "A and C 1: waves, equal weights in the encoder": run("A+C 1"),
 }
 MASKS = {"E: a causal mask, before the training": run("E", "--steps 1")}
-RUNS = [(one, TEN) for one in dict.fromkeys([*(ORDER | APART | WAVES | MASKS).values(), EACH_STEP])]
+MASKED = {
+    "no mask": PLAIN,
+    "E: a causal mask, `--enc_layers 2`": run("E", "--enc_layers 2"),
+}
+HALVES = {
+    "A: all weights equal in the encoder": run("A"),
+    "B: all weights equal in the decoder": run("B"),
+    "D: a vector for the first position only": run("D"),
+}
+FAST = "--enc_layers 0 --lr 0.01"
+BARE = {
+    f"`{FAST}`": run(flags=f"{POSITIONS} {FAST}"),
+    f"B, `{FAST}`": run("B", f"{POSITIONS} {FAST}"),
+}
+ROWS = ORDER | APART | WAVES | MASKS | MASKED | HALVES | BARE
+RUNS = [(one, TEN) for one in dict.fromkeys([*ROWS.values(), EACH_STEP])]
 
 # --- Without order ----------------------------------------------------------------------------------------
 
@@ -136,8 +151,11 @@ def jumps(losses):
 def report(trained):
     """Print the figures of the lesson and of the laboratory, with the models of a trainings.Trainings."""
     print("\nBound without order and without a mask: {:.4f} nats, {:.2%} right".format(*bound()))
-    for title, rows in (("With order and without", ORDER), ("Take it apart", APART), ("Waves", WAVES)):
-        print_rows(trained, title, rows)
+    print_rows(trained, "With order and without", ORDER)
+    print_rows(trained, "Take it apart", APART | HALVES)
+    print_rows(trained, "Without an encoder layer", BARE)
+    print_rows(trained, "Waves", WAVES)
+    print_rows(trained, "A mask", MASKED)
     print_order(trained)
     print_looks(trained)
     print_jumps(trained)

@@ -59,16 +59,17 @@ def decodings(model, inputs, encoder=unchanged, decoder=unchanged):
     return mix(model.attention, model.query.numpy(), encoding, decoder)[:, 0]
 
 
-def read_again(weights, features, answers, rounds=20, size=200, rate=0.01):
-    """Return a dense layer, kernel above bias, float (hidden + 1, 11), trained again with Adam.
+def read_again(features, answers, rounds=20, size=200, rate=0.01):
+    """Return a dense layer, float (numbers + 1, 11), the bias last, trained with Adam at a falling rate.
 
-    Features are float (samples, hidden + 1), the last one a 1; answers int (samples, 1). The learning rate
-    falls to 0 over the rounds, with `size` samples in each training step.
+    Features are float (samples, numbers + 1), the last one a 1; answers int (samples, 1).
     """
-    wanted, mean, square, step = np.eye(11, dtype=np.float32)[answers[:, 0]], 0, 0, 0
+    weights, wanted = np.zeros((features.shape[1], 11)), np.eye(11)[answers[:, 0]]
+    mean, square, step = 0, 0, 0
     for start in list(range(0, len(features), size)) * rounds:
         batch, step = slice(start, start + size), step + 1
-        likely = np.exp(features[batch] @ weights)
+        logits = features[batch] @ weights
+        likely = np.exp(logits - logits.max(axis=1, keepdims=True))
         likely /= likely.sum(axis=1, keepdims=True)
         gradient = features[batch].T @ (likely - wanted[batch]) / size
         mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
@@ -80,17 +81,20 @@ def read_again(weights, features, answers, rounds=20, size=200, rate=0.01):
 def right_and_read_again(model, encoder, decoder):
     """Return the shares of sequences right under changes: as it is, and with the last layer trained again.
 
-    It alone is trained, from where it was, on 20,000 sequences of its own.
+    It alone is trained, on 20,000 sequences of its own. What it reads is first brought to the same spread in
+    all directions: such a layer can compute the same, and small differences are learnt as fast as large ones.
     """
     data, own = measuring.fresh(TASK), measuring.fresh(TASK, 20000, seed=2000)
-    kernel, bias = model.logits_layer.get_weights()
-    features, own_features = (
-        np.insert(decodings(model, inputs, encoder, decoder), len(kernel), 1, axis=1)
-        for inputs in (data.inputs, own.inputs)
+    features, own_features = (decodings(model, one.inputs, encoder, decoder) for one in (data, own))
+    middle = own_features.mean(axis=0)
+    _, spreads, axes = np.linalg.svd(own_features - middle, full_matrices=False)
+    seen = spreads > 1e-4 * spreads[0]  # What is smaller is rounding.
+    turn = axes[seen].T / spreads[seen] * len(own_features) ** 0.5
+    turned, own_turned = (
+        np.pad((one - middle) @ turn, [(0, 0), (0, 1)], constant_values=1) for one in (features, own_features)
     )
-    before = np.vstack([kernel, bias])
-    after = read_again(before, own_features, own.answers)
-    return [((features @ read).argmax(axis=1) == data.answers[:, 0]).mean() for read in (before, after)]
+    told = [model.logits_layer(features).numpy(), turned @ read_again(own_turned, own.answers)]
+    return [(logits.argmax(axis=1) == data.answers[:, 0]).mean() for logits in told]
 
 
 # --- Positional vectors -----------------------------------------------------------------------------------
