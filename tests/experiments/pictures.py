@@ -38,15 +38,15 @@ def new_axes(title, across, down):
     return figure, plane
 
 
-def add_legend(figure, number, *, band=True):
+def add_legend(figure, number, *, band=True, middle="Mean"):
     """Put the legend of a figure, of a number of trainings, below it, where it hides no curve."""
-    title = f"Mean of {number} trainings" + ("; band: least to most" if band else "")
+    title = f"{middle} of {number} trainings" + ("; band: least to most" if band else "")
     figure.legend(title=title, loc="outside lower center", ncols=2, fontsize=13)
 
 
-def draw_range(plane, across, curves, label, colour, **options):
-    """Draw the mean of curves, float (seeds, points), and a shaded band from the least to the most."""
-    plane.plot(across, np.mean(curves, axis=0), color=colour, label=label, **options)
+def draw_range(plane, across, curves, label, colour, middle=np.mean, **options):
+    """Draw the middle of curves, float (seeds, points), and a shaded band from the least to the most."""
+    plane.plot(across, middle(curves, axis=0), color=colour, label=label, **options)
     plane.fill_between(across, np.min(curves, axis=0), np.max(curves, axis=0), color=colour, alpha=0.2, lw=0)
 
 
@@ -299,11 +299,11 @@ def draw_losses(trained):
     figure, plane = new_axes("Positions make the difference", "Training step", "Loss (nats per output step)")
     for (label, run), colour in zip(POSITIONS.items(), COLOURS, strict=False):
         curves = np.array([trained.losses(run, seed) for seed in lesson_3.TEN])
-        draw_range(plane, curves[0, :, 0], curves[..., 1], label, colour)
+        draw_range(plane, curves[0, :, 0], curves[..., 1], label, colour, np.median)
     bound = lesson_3.bound()[0]
     plane.axhline(bound, color="black", linestyle="--", label=f"the bound without order: {bound:.4f}")
     plane.set_yscale("log")
-    add_legend(figure, len(lesson_3.TEN))
+    add_legend(figure, len(lesson_3.TEN), middle="Median")
     save(figure, 3, "losses")
 
 
