@@ -129,6 +129,7 @@ def test_nothing_of_a_stranger_is_executed(savepath, tmp_path):
 
 
 DESCRIPTIONS = ["{", "[]", "null", "{}", '{"task": "Counting Letters"}', '{"settings": {}}']
+DESCRIPTIONS += [json.dumps({"task": "Counting Letters", "settings": SETTINGS | {"heads": 2}})]
 
 
 def test_what_no_training_writes_is_refused(savepath):

@@ -252,3 +252,11 @@ def test_a_flat_heatmap_of_any_length_looks_flat(length, display, tmp_path):
     (image,) = figure.axes[0].images
     assert image.norm(1 / length) == pytest.approx(0.5) and image.norm.vmin == 0
     assert not boxes_overlap(figure.axes[0].get_xticklabels())
+
+
+def test_the_loss_curve_shows_the_losses_over_the_training_steps(display, tmp_path):
+    display.draw_losses([(50, 1.5), (100, 0.25)], tmp_path / "loss.png")
+    (axes,) = display.pyplot.gcf().axes
+    assert axes.lines[0].get_xydata().tolist() == [[50, 1.5], [100, 0.25]]
+    assert axes.get_xlabel() == "Training step" and "nats" in axes.get_ylabel()
+    assert axes.get_yscale() == "log" and display.TASK in axes.get_title()
