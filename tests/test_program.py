@@ -254,9 +254,12 @@ def test_a_flat_heatmap_of_any_length_looks_flat(length, display, tmp_path):
     assert not boxes_overlap(figure.axes[0].get_xticklabels())
 
 
-def test_the_loss_curve_shows_the_losses_over_the_training_steps(display, tmp_path):
-    display.draw_losses([(50, 1.5), (100, 0.25)], tmp_path / "loss.png")
+def test_the_loss_curve_shows_the_losses_that_are_printed(display, tmp_path, monkeypatch):
+    monkeypatch.setattr(display.pyplot, "show", lambda: None)
+    paths = ("--savepath", tmp_path, "--plotpath", tmp_path)
+    output = program.output_of(1, "--train", "--plot", "--steps", 4, "--print_every", 2, *paths)
+    printed = re.findall(r"Iteration (\d+) - Loss (\S+)", output)
     (axes,) = display.pyplot.gcf().axes
-    assert axes.lines[0].get_xydata().tolist() == [[50, 1.5], [100, 0.25]]
+    assert axes.lines[0].get_xydata().tolist() == [[float(step), float(loss)] for step, loss in printed]
     assert axes.get_xlabel() == "Training step" and "nats" in axes.get_ylabel()
     assert axes.get_yscale() == "log" and display.TASK in axes.get_title()
