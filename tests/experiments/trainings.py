@@ -88,6 +88,8 @@ class Trainings:
         Raises TrainingError as soon as one fails; a second call goes on where this one stopped.
         """
         pairs = dict.fromkeys((run, seed) for run, seeds in runs_and_seeds for seed in self.chosen(seeds))
+        for run, _ in pairs:
+            self.path(run.task, run.edit)  # Not in the threads: two at once break ast.parse of Python 3.11.
         with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
             futures = [pool.submit(self.train_one, *pair) for pair in pairs]
             finished = concurrent.futures.as_completed(futures)
