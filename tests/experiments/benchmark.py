@@ -1,19 +1,13 @@
-"""Measure the speed of whole processes, on a machine that does nothing else.
+"""Measure the speed of whole processes, in turns, on a machine that does nothing else.
 
-    python -m tests.experiments.benchmark
     python -m tests.experiments.benchmark --before FOLDER --other original PYTHON FOLDER
 
-    --before FOLDER             another version of this project, as after `git worktree add FOLDER VERSION`
-    --other NAME PYTHON FOLDER  another program with the same folders and main.py, run by a PYTHON that has
-                                what it needs; may be given more than once
-
-What is compared runs in turns, several times; the tables give the median and, in brackets, the least and
-the most. A ratio is one of medians.
+FOLDER is another version of this project, as after `git worktree add FOLDER VERSION`; or, with a name and
+the PYTHON that runs it, another program with the same folders. The table has medians, and least and most.
 """
 
 import argparse
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -33,30 +27,18 @@ VARIANTS = {
 }
 
 
-def measured(values, form="{:.2f}"):
+def measured(values):
     """Return the median of the values and, in brackets, the least and the most."""
-    low, middle, high = (form.format(value) for value in (min(values), np.median(values), max(values)))
-    return f"{middle} ({low} to {high})"
+    return f"{np.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
 
-def process(words):
-    """Run a process.
-
-    Returns:
-        seconds: float, from its start to its end.
-        microseconds: float, a training step between the first and the last line of losses; nan without any.
-    """
-    start, lines = time.perf_counter(), []
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    with subprocess.Popen(list(map(str, words)), **pipes) as child:
-        for line in child.stdout:
-            if step := re.match(r"Iteration (\d+) ", line):
-                lines.append((int(step[1]), time.perf_counter()))
-    seconds = time.perf_counter() - start
-    if child.returncode:
-        sys.exit(f"benchmark: error: {' '.join(map(str, words))} ended with {child.returncode}")
-    steps, times = np.diff(np.array(lines)[[0, -1]], axis=0)[0] if len(lines) > 1 else (np.nan, np.nan)
-    return seconds, 1e6 * times / steps
+def seconds(words):
+    """Run a process; return how long it takes, a float."""
+    start = time.perf_counter()
+    done = subprocess.run(list(map(str, words)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if done.returncode:
+        sys.exit(f"benchmark: error: {' '.join(map(str, words))} ended with {done.returncode}")
+    return time.perf_counter() - start
 
 
 def turns(programs, folder):
@@ -73,12 +55,8 @@ def turns(programs, folder):
             words = [python, script, f"--savepath={folder / f'{variant}, {name}'}"]
             if script.exists():
                 found[f"Task {variant}", "`--train`", name] = [*words, "--train", *flags.split()]
-        for name, python, project in programs:
             if name in ("before", "now"):
-                script = pathlib.Path(project) / edits.FOLDERS[task] / "main.py"
-                words = [python, script, "--test", f"--savepath={folder / f'{variant}, {name}'}"]
-                found[f"Task {variant}", "`--test`", name] = words
-    found["Task 1", "`--help`", "now"] = [sys.executable, edits.script(1), "--help"]
+                found[f"Task {variant}", "`--test`", name] = [*words, "--test"]
     found["", "`import tensorflow`", ""] = [sys.executable, "-c", "import tensorflow"]
     return found
 
@@ -98,15 +76,13 @@ def main():
         runs = {key: [] for key in commands}
         for _ in tqdm.trange(arguments.repetitions, desc="repetitions"):
             for key, words in commands.items():
-                runs[key].append(process(words))
+                runs[key].append(seconds(words))
     rows = []
     for (variant, what, name), found in runs.items():
-        seconds, micro = zip(*found, strict=True)
         earlier = runs.get((variant, what, "before"))
-        ratio = f"{np.median(seconds) / np.median([one[0] for one in earlier]):.2f}" if earlier else ""
-        steps = "" if np.isnan(micro).any() else measured(micro, "{:.0f}")
-        rows.append([f"{variant} {what} {name}", measured(seconds), ratio, steps])
-    measuring.table("Whole processes", ["", "seconds", "/ before", "µs for a training step"], rows)
+        ratio = f"{np.median(found) / np.median(earlier):.2f}" if earlier else ""
+        rows.append([f"{variant} {what} {name}", measured(found), ratio])
+    measuring.table("Whole processes", ["", "seconds", "/ before"], rows)
 
 
 if __name__ == "__main__":

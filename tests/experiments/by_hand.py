@@ -28,8 +28,9 @@ def attend(query, vectors):
 def short(number):
     """Return a number as a lesson writes it: 1, 2.8, .12, .50."""
     if number == round(number):
-        return f"{number:.0f}"
-    return f"{number:.1f}" if number in (1.4, 2.8) else f"{number:.2f}".replace("0.", ".", 1)
+        return f"{number:.0f}".replace("-", "−")
+    form = "{:.1f}" if number in (1.4, 2.8) else "{:.2f}"
+    return form.format(number).replace("0.", ".", 1).replace("-", "−")
 
 
 def draw_vector(axes, left, top, numbers, colour, name="", names=()):
@@ -97,9 +98,9 @@ def draw_counting():
 
 def draw_difference():
     """Draw the example of Lesson 2: three decodings, and what the difference step makes of them."""
-    rows = [("A", (3, 0)), ("B", (0, 1)), ("difference", (1, 1))]
-    figure, axes = new_plane(13, 7.9)
-    draw_rows(axes, 7.6, (1, 1), "difference asks", rows, ["", ""])
+    rows = [("A", (3, 0, 3)), ("B", (0, 3, 1)), ("difference", (1, -1, 0))]
+    figure, axes = new_plane(14, 7.9)
+    draw_rows(axes, 7.6, (1, -1, 0), "difference asks", rows, ["A?", "B?", "count"])
     pictures.save(figure, 2, "by_hand")
 
 
@@ -137,9 +138,25 @@ def draw_sinusoids(length=40, depth=64):
     pictures.save(figure, 3, "sinusoids")
 
 
+def draw_dials(step=3):
+    """Draw two pairs of numbers of sinusoids as the hands of dials, at three positions and a step further."""
+    polar = {"projection": "polar", "theta_offset": np.pi / 2, "theta_direction": -1}
+    figure, planes = pyplot.subplots(2, 3, figsize=(12, 8.8), subplot_kw=polar, layout="constrained")
+    for row, name, speed in zip(planes, ("Fast pair", "Slow pair"), (1, 0.1), strict=True):
+        for axes, position in zip(row, (0, 2, 4), strict=True):
+            first, second = speed * position, speed * (position + step)
+            axes.fill_between(np.linspace(first, second, 50), 0.5, color=pictures.COLOURS[4], alpha=0.4)
+            axes.plot([first, first], [0, 1], color=pictures.COLOURS[0], linewidth=6)
+            axes.plot([second, second], [0, 1], color=pictures.COLOURS[1], linewidth=6)
+            axes.set(xticks=[], yticks=[])
+            axes.set_title(f"{name}: positions {position}, {position + step}", fontsize=20)
+    pictures.save(figure, 3, "dials")
+
+
 def draw():
     """Draw all of them."""
     draw_counting()
     draw_difference()
     draw_signal()
     draw_sinusoids()
+    draw_dials()

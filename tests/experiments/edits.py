@@ -1,20 +1,8 @@
 """The edits of main.py, read from the experiments.md in which they stand, and applied.
 
-Under "## The edits", each edit has a fold of its own with one block of diff:
-
-    <details><summary>A: all weights equal</summary>
-
-    ```diff
-    @@ Attention.call
-     a line that stays
-    -a line that goes
-    +a line that comes
-    ```
-
-    </details>
-
-A line with "@@" starts another place of the file. An edit with a number to choose has the word NUMBER in its
-place; "H 16" is the edit H with 16 there, "F+A" the edit F and then A.
+Each has a fold under "## The edits", `<details><summary>A: its name</summary>`, with one block of diff: lines
+with "-" go, with "+" come, with a space stay, and "@@" starts another place. An edit with a number to choose
+has the word NUMBER in its place; "H 16" is the edit H with 16 there, "F+A" the edit F and then A.
 """
 
 import functools
@@ -25,11 +13,8 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = {1: "1_counting-letters", 2: "2_difference", 3: "3_signal"}
 
-FOLD = re.compile(
-    r"^<details><summary>(?P<name>[^:<]+): .*?</summary>\n(?P<inside>.*?)^</details>$",
-    flags=re.MULTILINE | re.DOTALL,
-)
-DIFF = re.compile(r"^```diff\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+FOLD = re.compile(r"^<details><summary>([^:<]+): .*?</summary>\n(.*?)^</details>$", re.MULTILINE | re.DOTALL)
+DIFF = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def script(task):
@@ -43,8 +28,8 @@ def read(task):
     _, _, section = page.partition("\n## The edits\n")
     section = re.split(r"^## ", section, flags=re.MULTILINE)[0]
     found = {}
-    for fold in FOLD.finditer(section):
-        name, diffs = fold["name"], DIFF.findall(fold["inside"])
+    for name, inside in FOLD.findall(section):
+        diffs = DIFF.findall(inside)
         if name in found or len(diffs) != 1:
             raise ValueError(f"Task {task}, edit {name}: it stands there twice, or not with one diff")
         found[name] = diffs[0]

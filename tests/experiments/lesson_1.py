@@ -25,11 +25,10 @@ APART |= {f"{edit}: {what}": (run(edit), TEN) for edit, what in {
     "E": "no layer norm", "A+E": "equal weights, no layer norm", "A+F": "a ReLU", "A+E+G": "own dense layers",
     "H": "no √depth", "I": "separate keys and values", "J": "additive score",
     "H+K": "equal weights at first", "I+K": "equal weights at first", "J+K": "equal weights at first",
-    "I+L": "frozen keys",
+    "I+L": "frozen keys", "H+M": "bounded logits", "I+M": "bounded logits", "J+M": "bounded logits",
 }.items()}  # fmt: skip
 RUNS = [*APART.values(), START]
 LENGTHS = range(1, 21)
-TEXTS = ("AABB", "AAAA", "AAAAAAAAAA", "          ")
 SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
 
 
@@ -61,12 +60,6 @@ def preferences(model):
     return np.array([weights[step, step + 1] / weights[step, kinds] for step, kinds in enumerate(others)])
 
 
-def in_view(model):
-    """Return how many of four kinds have at least a hundredth of the largest weight, int (output steps,)."""
-    weights = weights_of(model)
-    return (weights >= 0.01 * weights.max(axis=1, keepdims=True)).sum(axis=1)
-
-
 def ratios(model):
     """Return the preferences over a blank and over another letter, geometric means over the output steps."""
     logarithms = np.log(preferences(model))
@@ -81,14 +74,12 @@ def print_heatmaps(trained):
         largest = sum(weights_of(one).argmax(axis=1) == [1, 2, 3] for one in group).sum()
         less = (found[:, :, :1] < found[:, :, 1:]).all(axis=(1, 2)).sum()
         cells = [measuring.spread(column) for column in (found[..., 0].ravel(), found[..., 1:].ravel())]
-        right = measuring.columns(scores(group), "%", "{:.3f}")
+        right = measuring.columns([scored(model) for model in group], "%", "{:.3f}")
         rows.append([when, *cells, f"{largest} of {3 * len(group)}", f"{less} of {len(group)}", *right])
     head = ["", "× a blank's", "× another letter's", "on the own letter", "blank less", "right", "loss"]
     measuring.table("The own letter's weight, each output step by itself", head, rows)
     cells = measuring.columns([ratios(model) for model in groups["after"]], "{:.2f}", "{:.2f}")
     print("\nMeans over the output steps of a model:", ", ".join(cells))
-    for text in TEXTS:
-        print(f"\n`--input {text!r}`: {measuring.shares(TASK, groups['after'], text)}")
 
 
 def mass_by_count(model, length=10):
@@ -135,18 +126,19 @@ def lineup(trained, text=SHOWN):
     return groups
 
 
+def by_count(model):
+    """Return the fraction of sequences right, and of answers where the count is 0, 1, … 6."""
+    data = measuring.fresh(TASK)
+    right = measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
+    return [right.all(axis=-1).mean(), *(right[data.answers == number].mean() for number in range(7))]
+
+
 def print_lineup(trained):
     """Print three heatmaps of one sequence, and how many answers are right by the count that is there."""
     for label, weights in lineup(trained).items():
         print(f"\n{label}, {SHOWN!r}:\n{np.array2string(weights, precision=2, suppress_small=True)}")
-    data, rows = measuring.fresh(TASK), []
-    for label, edit in LINEUP.items():
-        found = [measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
-                 for model in trained.models(run(edit), TEN)]  # fmt: skip
-        by_count = [[one[data.answers == n].mean() for one in found] for n in range(7)]
-        whole = measuring.percent(one.all(axis=-1).mean() for one in found)
-        rows.append([label, whole, *map(measuring.percent, by_count)])
-    measuring.table("Line-up: right, and answers right by count", ["", "sequences", *range(7)], rows)
+    groups = {label: trained.models(run(edit), TEN) for label, edit in LINEUP.items()}
+    measuring.compare("Line-up: right", ["sequences", *range(7)], groups, by_count, *["%"] * 8)
 
 
 # --- Changed weights ------------------------------------------------------------------------------------
@@ -164,34 +156,14 @@ def decoded(model, inputs, change):
     return model.attention.layer_norm(weights @ value + model.query).numpy()
 
 
-def trained_again(layer, features, answers, steps=500):
-    """Train a copy of a dense layer alone by Adam, 1000 answers at a time. Return float (65, 11), bias last.
-
-    It gets features, float (samples, outputs, 64), and should say answers, int (samples, outputs).
-    """
-    weights = np.vstack([layer.kernel.numpy(), layer.bias.numpy()])
-    features, answers = features.reshape(-1, len(weights) - 1), answers.reshape(-1)
-    features = np.pad(features, [(0, 0), (0, 1)], constant_values=1)
-    mean, square, generator = np.zeros_like(weights), np.zeros_like(weights), np.random.default_rng(0)
-    for step in range(1, steps + 1):
-        rows = generator.integers(len(answers), size=1000)
-        logits = features[rows] @ weights
-        slope = np.exp(logits - logits.max(axis=-1, keepdims=True))
-        slope /= slope.sum(axis=-1, keepdims=True)
-        slope[np.arange(len(rows)), answers[rows]] -= 1  # That of the cross-entropy by the logits.
-        gradient = features[rows].T @ slope / len(rows)
-        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
-        weights -= 0.01 * mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-7)
-    return weights
-
-
 def look_or_reader(model, change):
     """Return what a changed look costs: sequences right, then with the last layer alone trained again."""
     data, others = measuring.fresh(TASK), measuring.fresh(TASK, seed=2000)
-    features = decoded(model, data.inputs, change)
-    again = trained_again(model.logits_layer, decoded(model, others.inputs, change), others.answers)
-    told = [model.logits_layer(features).numpy(), features @ again[:-1] + again[-1]]
-    return [(logits.argmax(axis=-1) == data.answers).all(axis=-1).mean() for logits in told]
+    features, own = (decoded(model, one.inputs, change) for one in (data, others))
+    again = measuring.read_again(own.reshape(-1, own.shape[-1]), others.answers.ravel())
+    told = [model.logits_layer(features).numpy().argmax(axis=-1)]
+    told.append(again(features.reshape(-1, own.shape[-1])).reshape(data.answers.shape))
+    return [(one == data.answers).all(axis=-1).mean() for one in told]
 
 
 def moved_weight(model):
@@ -221,16 +193,13 @@ def moved_weight(model):
 
 def print_changed_weights(trained):
     """Print what other weights do in a trained model, and with its last layer trained again."""
-    rows, group = [], trained.models(*APART[MAIN])
-    for name, change in CHANGES.items():
-        found = [look_or_reader(model, change) for model in group]
-        rows.append([name, *measuring.columns(found, "%", "%")])
-    found = [look_or_reader(model, CHANGES["as they are"]) for model in trained.models(*START)]
-    rows.append(["before the training", *measuring.columns(found, "%", "%")])
-    measuring.table("Changed weights", ["weights", "right", "last layer trained again"], rows)
-    cells = measuring.columns([moved_weight(one) for one in group], *["%"] * 4)
+    group = trained.models(*APART[MAIN])
+    found = {name: [look_or_reader(model, change) for model in group] for name, change in CHANGES.items()}
+    found["before"] = [look_or_reader(model, CHANGES["as they are"]) for model in trained.models(*START)]
+    measuring.compare("Changed weights", ["right", "last layer trained again"], found, list, "%", "%")
+    title = "The total weight on 'A' set to what is usual for another count"
     head = ["the other count comes out", "within one of it", "the answer stays", "control: its own count's"]
-    measuring.table("The total weight on 'A' set to what is usual for another count", head, [cells])
+    measuring.compare(title, head, {"": group}, moved_weight, *["%"] * 4)
 
 
 # --- Shares ---------------------------------------------------------------------------------------------
@@ -318,28 +287,16 @@ def print_limits(trained):
     measuring.table("Sequence by sequence", head, cells)
 
 
-def scores(group):
-    """Return the fraction of sequences right and the loss in nats of each model of a list."""
+def scored(model):
+    """Return the fraction of sequences right and the loss in nats."""
     data = measuring.fresh(TASK)
-    return [measuring.score(measuring.outputs(model, data.inputs), data.answers) for model in group]
+    return measuring.score(measuring.outputs(model, data.inputs), data.answers)
 
 
 def print_rows(trained):
-    """Print a table of all trainings; then each, with how many kinds its output steps have in view."""
-    cells, each, data = [], [], measuring.fresh(TASK)
-    for label, row in APART.items():
-        group = trained.models(*row)
-        scored, seen = scores(group), np.array([in_view(model) for model in group])
-        told = np.array([measuring.outputs(one, data.inputs).argmax(axis=-1) for one in group])
-        right = (told == data.answers).mean(axis=1)
-        views = [right[seen == kinds] for kinds in (4, 3, 2, 1)]
-        views = [f"{measuring.percent(some)}, {len(some)}" if len(some) else "" for some in views]
-        median = f"{100 * np.median([right for right, _ in scored]):.1f}%"
-        cells.append([label, *measuring.columns(scored, "%", "{:.3f}"), median, *views])
-        each.append(f"{label}: {' '.join(f'{100 * right:.1f}' for right, _ in sorted(scored))}")
-    head = ["", "right", "loss", "median", "answers right with four kinds in view", "three", "two", "one"]
-    measuring.table("Take it apart", head, cells)
-    print("\nSequences right, in %, each training:\n\n" + "\n".join(each), flush=True)
+    """Print a table of all trainings, and each of them."""
+    groups = {label: trained.models(*row) for label, row in APART.items()}
+    measuring.compare("Take it apart", ["right", "loss"], groups, scored, "%", "{:.3f}", each=True)
 
 
 def entropy(depth, divisor):

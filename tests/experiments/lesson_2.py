@@ -106,18 +106,15 @@ def print_parts(trained, title, rows, pairs):
 
     The pairs are two numbers of rows each: how often does the first have the smaller losses?
     """
-    labels, cells = list(rows), []
-    found = [[two_parts(model) for model in trained.models(*row)] for row in rows.values()]
-    for label, parts in zip(labels, found, strict=True):
-        low, middle = sum(one[0] < 0.9 for one in parts), np.median([one[0] for one in parts])
-        forms = measuring.columns(parts, "%", "%", "%", *["{:.3f}"] * 3)
-        cells.append([label, len(parts), *forms, f"{middle:.1%}", f"{low} of {len(parts)}"])
-    head = ["", "trainings", "right: sequences", "counts", "differences", "loss", "of the counts"]
-    head += ["of the difference", "median", "below 90%"]
-    measuring.table(title, head, cells)
+    groups = {label: trained.models(*row) for label, row in rows.items()}
+    head = ["right: sequences", "counts", "differences", "loss", "of the counts", "of the difference"]
+    measuring.compare(title, head, groups, two_parts, *["%"] * 3, *["{:.3f}"] * 3, each=True)
+    labels = list(rows)
     for one, other in pairs:
-        both = np.array([found[one], found[other]])[..., 3:]
-        wins = ", ".join(f"{number} of {both.shape[1]}" for number in (both[0] < both[1]).sum(axis=0))
+        first, second = (
+            np.array([two_parts(model) for model in groups[labels[row]]]) for row in (one, other)
+        )
+        wins = ", ".join(f"{number} of {len(first)}" for number in (first < second)[:, 3:].sum(axis=0))
         print(f"\nSmaller with {labels[one]} than with {labels[other]}: loss, counts, difference in {wins}.")
 
 
@@ -138,15 +135,16 @@ def print_jumps(trained):
 
 def print_attended(trained):
     """Print to what output step 3 attends where A ≠ B."""
-    data, found = measuring.fresh(TASK), {}
-    for label, edit in {"`--self_att`": None, "F": "F"}.items():
-        group = trained.models(run(edit), TEN)
-        found[label] = [attended(model(data.inputs)[2].numpy(), data.answers) for model in group]
+    groups = {
+        "`--self_att`": trained.models(ASKING, TEN),
+        "F": trained.models(*BLIND["F: as learnt; the counts, too"]),
+    }
+    data = measuring.fresh(TASK)
+    found = {label: [attended(model(data.inputs)[2].numpy(), data.answers) for model in group]
+             for label, group in groups.items()}  # fmt: skip
     heads = [each_head(model) for model in trained.models(*APART["E: two heads"])]
     found["E, the head with more on the larger count"], found["E, the other"] = zip(*heads, strict=True)
-    rows = [[label, *measuring.columns(some, *["{:.2f}"] * 4, "%")] for label, some in found.items()]
-    head = ["", "the larger count", "the smaller count", "'C'", "itself", "the larger gets more"]
-    measuring.table("Self-attention of output step 3, A ≠ B", head, rows)
-    cases = [every_case(model) for model in trained.models(ASKING, TEN)]
-    least = measuring.columns(cases, *["{:.2f}"] * 10)
-    measuring.table("The larger count's least part of the two, |A − B| =", range(1, 11), [least])
+    head = ["the larger count", "the smaller count", "'C'", "itself", "the larger gets more"]
+    measuring.compare("Output step 3 attends, A ≠ B", head, found, list, *["{:.2f}"] * 4, "%")
+    title, group = "The larger count's least part of the two, |A − B| =", {"": groups["`--self_att`"]}
+    measuring.compare(title, range(1, 11), group, every_case, *["{:.2f}"] * 10)

@@ -1,7 +1,6 @@
 """Lesson 2, what a model with --self_att does when something inside it is changed."""
 
 import numpy as np
-import tensorflow as tf
 
 from . import measuring
 
@@ -53,29 +52,29 @@ def random_query(trained, seed):
     return (drawn * lengths[0] / lengths[1]).astype(np.float32)
 
 
-def readers(model):
-    """Change all weights, and train only the last dense layer on, for 1,000 training steps with new data.
+CHANGES = {
+    "nothing": all_weights,
+    "all weights equal": lambda one: np.full((1, 4, 4), 0.25, np.float32),
+    "each on itself": lambda one: np.eye(4, dtype=np.float32)[None],
+    "logits × 1.5": lambda one: all_weights(one, 1.5),
+}
 
-    A dict from the change to the fractions of counts and of differences right: before that, and after it.
+
+def readers(model):
+    """Change all weights, then train the last dense layer alone again, on 20,000 sequences of its own.
+
+    A dict from the change to the fractions of counts and of differences right, as it is and with that layer.
     """
-    more, data = measuring.fresh(TASK, 100000, seed=1001), measuring.fresh(TASK)
-    decodings = [first_decoding(model, one.inputs) for one in (more, data)]
-    changes = {
-        "nothing": all_weights,
-        "all weights equal": lambda one: np.full((1, 4, 4), 0.25, np.float32),
-        "each on itself": lambda one: np.eye(4, dtype=np.float32)[None],
-        "logits × 1.5": lambda one: all_weights(one, 1.5),
-    }
-    reader = tf.keras.Sequential([tf.keras.Input(decodings[0].shape[1:]), tf.keras.layers.Dense(11)])
-    found = {}
-    for name, change in changes.items():
-        vectors = [model.self_attention.layer_norm(change(one) @ one + one).numpy() for one in decodings]
-        reader.set_weights(model.logits_layer.get_weights())
-        right = [reader(vectors[1]).numpy().argmax(axis=-1) == data.answers]
-        loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        reader.compile(tf.keras.optimizers.Adam(1e-2), loss, steps_per_execution=1000)
-        reader.fit(vectors[0], more.answers, batch_size=100, shuffle=False, verbose=0)
-        right.append(reader(vectors[1]).numpy().argmax(axis=-1) == data.answers)
+    own, data, found = measuring.fresh(TASK, 20000, seed=1001), measuring.fresh(TASK), {}
+    decodings = [first_decoding(model, one.inputs) for one in (own, data)]
+    for name, change in CHANGES.items():
+        given, vectors = (
+            model.self_attention.layer_norm(change(one) @ one + one).numpy() for one in decodings
+        )
+        told = [model.logits_layer(vectors).numpy().argmax(axis=-1)]
+        again = measuring.read_again(given.reshape(-1, given.shape[-1]), own.answers.ravel())
+        told.append(again(vectors.reshape(-1, given.shape[-1])).reshape(data.answers.shape))
+        right = [one == data.answers for one in told]
         found[name] = [share for one in right for share in (one[:, :3].mean(), one[:, 3].mean())]
     return found
 
@@ -154,15 +153,13 @@ def flipped(model):
     change. A dict from the quantity to the shares where the larger count gets more, and that are right.
     """
     answers, larger, decoding = different(model)
-    rows, centred = np.arange(len(answers)), decoding[:, 3] - decoding[:, 3].mean(axis=0)
-    inverse = np.linalg.pinv(centred.T @ centred / len(centred), rcond=1e-5)
     first, second, third, _ = answers.T.astype(float)
+    rows, quantities = np.arange(len(answers)), np.column_stack([first - second, first + second, third])
+    quantities[:, 1:] -= quantities[:, 1:].mean(axis=0)
+    slopes = np.linalg.lstsq(quantities, decoding[:, 3] - decoding[:, 3].mean(axis=0), rcond=None)[0]
     found, lengths = {}, []
-    for name, quantity in {"A − B": first - second, "A + B": first + second, "'C'": third}.items():
-        covariance = centred.T @ (quantity - quantity.mean()) / len(centred)
-        reading = centred @ inverse @ covariance  # What a linear fit reads from the decoding, less its mean.
-        reading += quantity.mean() if name == "A − B" else 0
-        change = -2 * np.outer(reading, covariance) / (covariance @ inverse @ covariance)
+    for name, quantity, slope in zip(("A − B", "A + B", "'C'"), quantities.T, slopes, strict=True):
+        change = -2 * np.outer(quantity, slope)
         lengths.append(np.linalg.norm(change, axis=1).mean())
         changed = decoding.copy()
         changed[:, 3] += change * (lengths[0] / lengths[-1] if name == "'C'" else 1)
@@ -177,21 +174,15 @@ def report(group, before):
     queries = [random_query(model, seed) for seed, model in enumerate(group)]
     found = {"before": map(on_itself, before), "with random queries": map(on_itself, before, queries)}
     found["after"] = map(on_itself, group)
-    rows = [[label, *measuring.columns(list(some), *["{:.2f}"] * 3)] for label, some in found.items()]
-    head = ["", "a count on itself", "output step 3 on itself", "output step 3, the largest of the four"]
-    measuring.table("What the training changes: self-attention", head, rows)
+    head = ["a count on itself", "output step 3 on itself", "output step 3, the largest of the four"]
+    measuring.compare("What the training changes: self-attention", head, found, list, *["{:.2f}"] * 3)
     head, forms = ["taken away", "difference right", "mean answer", "answers 0"], ["{:.2f}", "%"] * 2
-    print_rows("Weight of output step 3 taken away, A ≠ B", head, other_weights, group, *forms)
+    measuring.compare_cases("Weight of output step 3 taken away, A ≠ B", head, group, other_weights, *forms)
     head = ["the other's difference", "as before", "moves per unit"]
-    print_rows("The count that is another; whose decoding", head, patched, group, "%", "%", "{:.2f}")
+    measuring.compare_cases(
+        "The count that is another; whose decoding", head, group, patched, "%", "%", "{:.2f}"
+    )
     head = ["the larger count gets more", "right"]
-    print_rows("Flipped in output step 3's own decoding, A ≠ B", head, flipped, group, "%", "%")
+    measuring.compare_cases("Flipped in output step 3's own decoding, A ≠ B", head, group, flipped, "%", "%")
     head = ["counts right", "difference right", "read anew: counts", "read anew: difference"]
-    print_rows("Is it the look, or what reads it?", head, readers, group, *["%"] * 4)
-
-
-def print_rows(title, head, measure, group, *forms):
-    """Print a table with a row for each name in what a function of a model returns, a dict."""
-    found = [measure(model) for model in group]
-    rows = [[name, *measuring.columns([one[name] for one in found], *forms)] for name in found[0]]
-    measuring.table(title, ["", *head], rows)
+    measuring.compare_cases("Is it the look, or what reads it?", head, group, readers, *["%"] * 4)

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
-from . import edits, measuring, trainings
 from . import lesson_3_interventions as interventions
+from . import measuring, trainings
 
 TASK = 3
 POSITIONS = "--pos_enc"
@@ -18,38 +18,33 @@ def run(edit=None, flags=POSITIONS):
     return trainings.Run(TASK, edit, flags)
 
 
-PLAIN, MARKED, AVERAGES = run(flags=""), run(), run("A+B")
-# Each training step is a call and a line of its own: so 1,999 training steps are the first of 2,010.
-EACH_STEP = run(flags=f"{POSITIONS} --lr 0.01 --print_every 1 --steps 2010")
-# The rows of each table: what a reader calls it, and what is trained.
-ORDER = {"without `--pos_enc`": PLAIN, "`--pos_enc`": MARKED}
-APART = {
-    "`--pos_enc`": MARKED,
-    "A and B: all weights equal": AVERAGES,
-    "A, B and D: and one vector only": run("A+B+D"),
-}
-WAVES = {
-    "learnt vectors": MARKED,
-    "C 1: waves": run("C 1"),
-    "A and C 1: waves, equal weights in the encoder": run("A+C 1"),
-}
-MASKS = {"E: a causal mask, before the training": run("E", "--steps 1")}
-MASKED = {
-    "no mask": PLAIN,
-    "E: a causal mask, `--enc_layers 2`": run("E", "--enc_layers 2"),
-}
-HALVES = {
-    "A: all weights equal in the encoder": run("A"),
-    "B: all weights equal in the decoder": run("B"),
-    "D: a vector for the first position only": run("D"),
-}
+PLAIN, MARKED, AVERAGES, MARK = run(flags=""), run(), run("A+B"), run("A+B+D")
+WAVES, MASK = run("C 1"), run("E", "--steps 1")
 FAST = "--enc_layers 0 --lr 0.01"
-BARE = {
-    f"`{FAST}`": run(flags=f"{POSITIONS} {FAST}"),
-    f"B, `{FAST}`": run("B", f"{POSITIONS} {FAST}"),
+# Each training step is a call and a line of its own: so 1,999 training steps are the first of 2,010.
+EACH_STEP = {steps: run(flags=f"{POSITIONS} --lr 0.01 --print_every 1 --steps {steps}")
+             for steps in (1999, 2000, 2010)}  # fmt: skip
+# The tables: what a reader calls a row, and what is trained.
+TABLES = {
+    "With order and without": {"without `--pos_enc`": PLAIN, "`--pos_enc`": MARKED},
+    "Take it apart": {
+        "A: all weights equal in the encoder": run("A"),
+        "B: all weights equal in the decoder": run("B"),
+        "A and B: all weights equal": AVERAGES,
+        "A, B and D: and one vector only": MARK,
+        "D: a vector for the first position only": run("D"),
+    },
+    "Without an encoder layer": {
+        f"`{FAST}`": run(flags=f"{POSITIONS} {FAST}"),
+        f"B, `{FAST}`": run("B", f"{POSITIONS} {FAST}"),
+    },
+    "Waves": {"C 1: waves": WAVES, "A and C 1: waves, equal weights in the encoder": run("A+C 1")},
+    "A mask": {"E: a causal mask, `--enc_layers 2`": run("E", "--enc_layers 2")},
 }
-ROWS = ORDER | APART | WAVES | MASKS | MASKED | HALVES | BARE
-RUNS = [(one, TEN) for one in dict.fromkeys([*ROWS.values(), EACH_STEP])]
+TRAINED = [one for rows in TABLES.values() for one in rows.values()]
+BEFORE = {one: one._replace(flags=f"{one.flags} --steps 1") for one in (MARKED, WAVES)}
+RUNS = [(one, TEN) for one in (*TRAINED, *EACH_STEP.values(), *BEFORE.values(), MASK)]
+RUNS.append((MARK, range(11, 21)))
 
 # --- Without order ----------------------------------------------------------------------------------------
 
@@ -92,13 +87,6 @@ def order_changes(model):
 # --- What a model looks at --------------------------------------------------------------------------------
 
 
-def before(trained, one, seed):
-    """Return a model of a trainings.Run as it is before its training."""
-    module = trained.module(TASK, one.edit)
-    module.tf.keras.utils.set_random_seed(seed)
-    return module.AttentionModel(**edits.settings(module, *one.flags.split()))
-
-
 def scored(model):
     """Return the fraction of sequences right, the loss, and the mean weight on the signal."""
     data = measuring.fresh(TASK)
@@ -109,27 +97,18 @@ def scored(model):
 def looks(model):
     """Return mean weights of the signal's row in the encoder, and the decoder's mean weight on the signal.
 
-    On itself, on another letter like it, on one that differs, how many times the second is the third.
+    On itself, on another letter like it, on one that differs, how many times the second is the third; the
+    decoder's; and on a letter like it at the positions 1, 2, 5 and 10.
     """
     data = measuring.fresh(TASK)
     _, decoder, (encoder, *_) = model(data.inputs)
     weights = np.broadcast_to(encoder.numpy(), (len(data.letters), 11, 11))[:, 0]
     like = data.letters == data.letters[:, :1]
-    different = ~like
+    different = weights[~like].mean()
+    places = [weights[like[:, place], place].mean() for place in (1, 2, 5, 10)]
     like[:, 0] = False
-    like, different = weights[like].mean(), weights[different].mean()
-    return weights[:, 0].mean(), like, different, like / different, decoder.numpy()[:, 0, 0].mean()
-
-
-def by_distance(model):
-    """Return the signal's mean weights, in the encoder, on letters like it at positions 1, 2, 5 and 10."""
-    data = measuring.fresh(TASK)
-    weights = np.broadcast_to(model(data.inputs)[2][0].numpy(), (len(data.letters), 11, 11))[:, 0]
-    like = data.letters == data.letters[:, :1]
-    return [weights[like[:, place], place].mean() for place in (1, 2, 5, 10)]
-
-
-# --- The tables -------------------------------------------------------------------------------------------
+    same, itself = weights[like].mean(), weights[:, 0].mean()
+    return itself, same, different, same / different, decoder.numpy()[:, 0, 0].mean(), *places
 
 
 def jumps(losses):
@@ -151,96 +130,57 @@ def jumps(losses):
 def report(trained):
     """Print the figures of the lesson and of the laboratory, with the models of a trainings.Trainings."""
     print("\nBound without order and without a mask: {:.4f} nats, {:.2%} right".format(*bound()))
-    print_rows(trained, "With order and without", ORDER)
-    print_rows(trained, "Take it apart", APART | HALVES)
-    print_rows(trained, "Without an encoder layer", BARE)
-    print_rows(trained, "Waves", WAVES)
-    print_rows(trained, "A mask", MASKED)
+    for title, rows in TABLES.items():
+        groups = {
+            name: trained.models(one, range(1, 21) if one == MARK else TEN) for name, one in rows.items()
+        }
+        head = ["right", "loss", "decoder's weight on the signal"]
+        measuring.compare(title, head, groups, scored, "%", "{:.3f}", "{:.2f}", each=True)
     print_order(trained)
     print_looks(trained)
     print_jumps(trained)
-    print_changes(trained)
-
-
-def print_rows(trained, title, rows):
-    """Print a table of trainings: how many are right, the loss, the decoder's look; then each training."""
-    cells, each = [], []
-    for label, one in rows.items():
-        found = [scored(model) for model in trained.models(one, TEN)]
-        middle = f"{100 * np.median([right for right, *_ in found]):.1f}%"
-        cells.append([label, middle, *measuring.columns(found, "%", "{:.3f}", "{:.2f}")])
-        each.append(f"{label}: {' '.join(f'{100 * right:.1f}' for right, *_ in sorted(found))}")
-    head = ["", "right, median", "right", "loss", "decoder's weight on the signal"]
-    measuring.table(title, head, cells)
-    print("\nSequences right, in %, each training:\n")
-    print("\n".join(each), flush=True)
+    group = trained.models(MARKED, TEN)
+    groups = {name: [(model, *each) for model in group] for name, each in interventions.CHANGES.items()}
+    title, head = "Weights changed after the training", ["right", "last layer trained again"]
+    measuring.compare(title, head, groups, interventions.right_and_read_again, "%", "%", each=True)
 
 
 def print_order(trained):
     """Print what another order of the same letters changes, and what the positional vectors are."""
-    rows = []
-    for label, one in (ORDER | MASKS).items():
-        group = [before(trained, one, seed) for seed in trained.chosen(TEN)]
-        group = group if one in MASKS.values() else trained.models(one, TEN)
-        rows.append([label, *measuring.columns([order_changes(model) for model in group], *["{:.2g}"] * 3)])
-    head = ["", "encoder weights", "decoder weights", "logits"]
-    measuring.table("The largest change by another order of the same letters", head, rows)
-    group = trained.models(MARKED, TEN)
-    vectors = np.array([model.positional_encoding.numpy()[0] for model in group])
-    lengths = np.linalg.norm(vectors, axis=-1)
-    cosines = np.array([each @ each.T for each in vectors / lengths[..., None]])
-    rest = cosines[:, 1:, 1:][:, ~np.eye(10, dtype=bool)]
-    print(f"\nNorm of the first positional vector: {measuring.spread(lengths[:, 0])}")
-    print(f"Of the others, mean over ten: {measuring.spread(lengths[:, 1:].mean(axis=1))}")
-    print(f"Cosines of the first with the others, mean: {measuring.spread(cosines[:, 0, 1:].mean(axis=1))}")
-    print(f"Of the others with each other, mean: {measuring.spread(rest.mean(axis=1))}")
-    cells = [interventions.other_positions(model) for model in group]
+    rows = {"without `--pos_enc`": PLAIN, "`--pos_enc`": MARKED, "E: a mask, before the training": MASK}
+    groups = {label: trained.models(one, TEN) for label, one in rows.items()}
+    head = ["encoder weights", "decoder weights", "logits"]
+    measuring.compare("Changed by another order of the letters", head, groups, order_changes, *["{:.2g}"] * 3)
+    group = {"": groups["`--pos_enc`"]}
+    head = ["length of the first", "of the others", "cosine of the first with the others", "of the others"]
+    measuring.compare("Positional vectors", head, group, interventions.positions, *["{:.2f}"] * 4)
     head = ["0 and 5 exchanged: letter 5 is counted", "the first is", "1 to 10 all their mean: right"]
-    measuring.table("Other positional vectors", head, [measuring.columns(cells, *["%"] * 3)])
+    measuring.compare("Other positional vectors", head, group, interventions.other_positions, *["%"] * 3)
 
 
 def print_looks(trained):
     """Print the encoder's weights before and after the training, with learnt vectors and with waves."""
-    cells = []
-    for label in ("learnt vectors", "C 1: waves"):
-        one = WAVES[label]
-        beginners = [before(trained, one, seed) for seed in trained.chosen(TEN)]
-        for when, group in (("before", beginners), ("after", trained.models(one, TEN))):
-            rows = [[*looks(model), *by_distance(model)] for model in group]
-            row = measuring.columns(rows, *["{:.3f}"] * 3, *["{:.2f}"] * 2, *["{:.3f}"] * 4)
-            cells.append([label, when, *row])
-    head = ["", "", "on itself", "on each like it", "on each other", "like / other", "decoder on the signal"]
+    groups = {}
+    for label, one in {"learnt vectors": MARKED, "C 1: waves": WAVES}.items():
+        groups[f"{label}, before"] = trained.models(BEFORE[one], TEN)
+        groups[f"{label}, after"] = trained.models(one, TEN)
+    head = ["on itself", "on each like it", "on each other", "like / other", "decoder on the signal"]
     head += [f"on a letter like it at position {place}" for place in (1, 2, 5, 10)]
-    measuring.table("The signal's row of the encoder, and the decoder", head, cells)
+    forms = [*["{:.3f}"] * 3, *["{:.2f}"] * 2, *["{:.3f}"] * 4]
+    measuring.compare("The signal's row of the encoder, and the decoder", head, groups, looks, *forms)
 
 
 def print_jumps(trained):
-    """Print how long jumps of the loss are, and what one training step changes in one."""
-    found = {seed: jumps(trained.losses(EACH_STEP, seed)) for seed in trained.chosen(TEN)}
+    """Print how long jumps of the loss are, and what one training step changes."""
+    seeds = trained.chosen(TEN)
+    found = {seed: jumps(trained.losses(EACH_STEP[2010], seed)) for seed in seeds}
     over = [length for each in found.values() for _, length in each if length] or [0]
     print(f"\n{len(over)} jumps in {sum(map(bool, found.values()))} trainings are over, after {min(over)} to")
     print(f"{max(over)} training steps, median {np.median(over):.0f}; {over.count(1)} after a single one")
-    for (seed, each), model in zip(found.items(), trained.models(EACH_STEP, TEN), strict=True):
-        print(f"seed {seed}, {scored(model)[0]:.1%} right, jumps (first training step, length): {each}")
-    rights = [scored(model)[0] for model in trained.models(MARKED, TEN)]
-    seed = trained.chosen(TEN)[int(np.argmin(rights))]
-    alone = trainings.Trainings(trained.folder)
-    rows = []
-    for steps in (1999, 2000, 2010):
-        one = run(flags=f"{POSITIONS} --print_every 1 --steps {steps}")
-        (model,), losses = alone.models(one, [seed]), alone.losses(one, seed)
-        right, loss, _ = scored(model)
-        rows.append([f"{steps:,}", f"{losses[-1][1]:.3f}", f"{loss:.3f}", f"{right:.1%}"])
-    head = ["training steps", "last printed loss", "loss on new sequences", "right"]
-    measuring.table(f"The lowest of `--pos_enc`, {min(rights):.1%}, one update more or less", head, rows)
-
-
-def print_changes(trained):
-    """Print what changed weights do to trained models, before and after the last layer is trained again."""
-    rows = []
-    head = ["", "right as it is", "last layer trained again"]
-    for label, change in interventions.CHANGES.items():
-        found = [interventions.right_and_read_again(model, *change) for model in trained.models(MARKED, TEN)]
-        rows.append([label, *measuring.columns(found, "%", "%")])
-        print(f"\n{label}, medians: {np.round(100 * np.median(found, axis=0), 1).tolist()}")
-    measuring.table("Weights changed after the training (all sequences)", head, rows)
+    rows = [[f"seed {seed}: {found[seed]}"] for seed in seeds]
+    for one in EACH_STEP.values():
+        for row, seed, model in zip(rows, seeds, trained.models(one, TEN), strict=True):
+            right, loss, _ = scored(model)
+            row.append(f"{trained.losses(one, seed)[-1][1]:.3f}, {loss:.3f}, {right:.1%}")
+    head = ["jumps (first training step, length)", *(f"{steps:,} training steps" for steps in EACH_STEP)]
+    measuring.table("Last printed loss, loss on new sequences, right", head, rows)

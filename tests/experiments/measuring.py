@@ -3,6 +3,7 @@
 import functools
 import sys
 import types
+import warnings
 
 import numpy as np
 
@@ -94,18 +95,42 @@ def table(title, head, rows):
     sys.stdout.flush()
 
 
-def shares(task, group, text):
-    """Return what models answer to a str, as a str of answers and how many give them."""
-    inputs = spell(task, text).inputs
-    found = [str(model(inputs)[0].numpy().argmax(axis=-1)[0].tolist()) for model in group]
-    counted = sorted(((found.count(one), one) for one in set(found)), reverse=True)
-    return ", ".join(f"`{one}` {number} of {len(group)}" for number, one in counted)
+def compare(title, head, groups, measure, *forms, each=False):
+    """Print a table with a row for each group, and in its columns the ranges of what is measured of it.
+
+    Args:
+        head: list of str, one for each number that is measured.
+        groups: dict from a label to a list of models, or of whatever is measured.
+        measure: function from one of them to a list of numbers.
+        forms: str, one for each number, as in `columns`.
+        each: bool, whether the median of the first number stands in the table, and each of them below it.
+    """
+    rows, below = [], []
+    for label, group in groups.items():
+        found = [measure(one) for one in group]
+        first = np.sort([100 * one[0] for one in found])
+        rows.append([label, *([f"{np.median(first):.1f}%"] if each else []), *columns(found, *forms)])
+        below += [f"{label}: {' '.join(map('{:.1f}'.format, first))}"] if each else []
+    table(title, ["", *(["median"] if each else []), *head], rows)
+    print("", *below, sep="\n", flush=True)
 
 
-def linear_fit(features, target):
-    """Return R² of the best linear prediction, fitted on one half of the data and tested on the other."""
-    features = np.column_stack([features, np.ones(len(features))]).astype(float)
-    half = len(target) // 2
-    weights = np.linalg.lstsq(features[:half], target[:half], rcond=1e-5)[0]
-    error = target[half:] - features[half:] @ weights
-    return 1 - (error**2).mean() / target[half:].var()
+def compare_cases(title, head, group, measure, *forms):
+    """Print a table as `compare` does, with a row for each name in the dict that is measured."""
+    found = [measure(model) for model in group]
+    compare(title, head, {name: [one[name] for one in found] for name in found[0]}, list, *forms)
+
+
+def read_again(features, answers):
+    """Return the best last dense layer for features, float (samples, numbers), and answers, int (samples,).
+
+    It comes as a function from features to answers. The features get the same spread in all directions first,
+    which such a layer can undo: so small differences are learnt as fast as large ones. Rounding is left out.
+    """
+    from sklearn import decomposition, linear_model, pipeline  # Here, as this takes a second.
+
+    spread_alike = decomposition.PCA(1 - 1e-7, svd_solver="full", whiten=True)
+    layer = linear_model.LogisticRegression(C=100, max_iter=300, tol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # That 300 rounds could be more.
+        return pipeline.make_pipeline(spread_alike, layer).fit(features, answers).predict
