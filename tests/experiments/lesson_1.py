@@ -299,18 +299,17 @@ def print_rows(trained):
     measuring.compare("Take it apart", ["right", "loss"], groups, scored, "%", "{:.3f}", each=True)
 
 
-def entropy(depth, divisor):
-    """Return the mean entropy, in nats, of the weights of 2,000 random queries with ten random keys each."""
+def largest(depth, divisor):
+    """Return the mean largest weight of 2,000 random queries with ten random keys each."""
     generator = np.random.default_rng(0)
     query, key = generator.normal(size=(2000, 1, depth)), generator.normal(size=(2000, 10, depth))
     logits = (query * key).sum(axis=-1) / divisor
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    weights /= weights.sum(axis=-1, keepdims=True)
-    return -(weights * np.log(np.maximum(weights, 1e-300))).sum(axis=-1).mean()
+    return (weights.max(axis=-1) / weights.sum(axis=-1)).mean()
 
 
 def print_saturation():
-    """Print how uneven the weights of random queries and keys are, without and with the division."""
-    rows = [[depth, *(f"{entropy(depth, divisor):.2f}" for divisor in (1, depth**0.5))]
+    """Print the largest of ten weights of random queries and keys, without and with the division."""
+    rows = [[depth, *(f"{largest(depth, divisor):.2f}" for divisor in (1, depth**0.5))]
             for depth in (4, 16, 64, 256, 1024)]  # fmt: skip
-    measuring.table("Entropy of the weights; at most ln 10 = 2.30", ["depth", "q·k", "q·k / √depth"], rows)
+    measuring.table("Largest of ten weights, random vectors", ["depth", "q·k", "q·k / √depth"], rows)
