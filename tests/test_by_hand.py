@@ -9,7 +9,8 @@ import pytest
 
 def text(task):
     """Return the page of a lesson, with its lines joined."""
-    return " ".join(program.script(task).with_name("README.md").read_text(encoding="utf-8").split())
+    page = program.script(task).with_name("README.md").read_text(encoding="utf-8")
+    return " ".join(page.replace("−", "-").split())
 
 
 def attend(query, vectors):
@@ -28,7 +29,7 @@ def row(task, title):
 
 def written(numbers, separator=", "):
     """Return numbers as a lesson writes them: .50, .12, 1.40."""
-    return separator.join(f"{number:.2f}".replace("0.", ".", 1) for number in numbers)
+    return separator.join(re.sub(r"\b0\.", ".", f"{number:.2f}") for number in numbers)
 
 
 def test_counting():
@@ -48,18 +49,31 @@ def test_counting():
 
 
 def test_difference():
-    decodings = [(3, 0), (0, 1), (1, 1)]
-    products, logits, weights, mixture = attend((1, 1), decodings)
+    decodings = [(3, 0, 3), (0, 3, 1), (1, -1, 0)]
+    products, logits, weights, mixture = attend((1, -1, 0), decodings)
     assert row(2, "dot product") == pytest.approx(products)
     assert row(2, "logit") == pytest.approx(logits, abs=0.005)
     assert row(2, "weight") == pytest.approx(weights, abs=0.005)
     assert f"({written(mixture)})" in text(2)
-    assert "the weights .98, .00 and .01" in text(2)
-    assert attend((3, 0), decodings)[2] == pytest.approx((0.98, 0.00, 0.01), abs=0.005)
-    assert "the weights are .14, .58 and .28" in text(2)
-    assert attend((1, 1), [(1, 0), (0, 3), (1, 1)])[2] == pytest.approx((0.14, 0.58, 0.28), abs=0.005)
-    assert "the weights .94, .00 and .06" in text(2)
-    assert attend((2, 2), 2 * np.array(decodings))[2] == pytest.approx((0.94, 0.00, 0.06), abs=0.005)
+    _, _, weights, mixture = attend((-1, 1, 0), [(3, 0, 1), (0, 3, 3), (-1, 1, 0)])
+    assert f"the weights are {written(weights, ', ').replace(', .35', ' and .35')}" in text(2)
+    assert f".02 · 1 + .63 · 3 = {mixture[2]:.2f}" in text(2)
+    products, logits, weights, _ = attend((3, 0, 3), decodings)
+    assert f"dot products {products[0]:.0f}, {products[1]:.0f} and {products[2]:.0f}" in text(2)
+    assert f"logits {written(logits[:2])} and {written(logits[2:])}" in text(2)
+    assert weights == pytest.approx((1, 0, 0), abs=0.005)
+    _, logits, weights, _ = attend((2, -2, 0), 2 * np.array(decodings))
+    assert f"logits {written(logits[:2])} and {written(logits[2:])}" in text(2)
+    assert f"the weights {written(weights[:2])} and {written(weights[2:])}" in text(2)
+
+
+def test_prices():
+    prices = {" ": 0, "A": 3, "B": 5, "C": 1}
+    letters = {letter: np.eye(4)[place] for place, letter in enumerate(" ABC")}
+    for query, said in (((0, 2.8, 0, 0), "= 2.9"), ((0, 0, 2.8, 0), "= 4.0")):
+        weights = attend(query, [letters[letter] for letter in "AB BC"])[2]
+        mixture = weights @ [prices[letter] for letter in "AB BC"]
+        assert said in text(1) and said == f"= {mixture:.1f}"
 
 
 def test_signal():
@@ -85,4 +99,4 @@ def test_waves():
     for position in (1, 2):
         angles = position / 10000 ** (np.array([0, 2]) / 4)
         waves = [function(angle) for angle in angles for function in (np.sin, np.cos)]
-        assert f"| {position} | {written(waves, ' | ')} |".replace("-", "−") in text(3)
+        assert f"| {position} | {written(waves, ' | ')} |" in text(3)

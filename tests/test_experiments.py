@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import re
 import shlex
 
 import numpy as np
@@ -162,7 +163,8 @@ def test_the_bound_is_that_of_all_sequences():
 def test_each_command_of_an_exercise_asks_models_that_are_trained(task, edited):
     commands = [shlex.split(command) for command in exercises.commands(task)]
     page = program.script(task).with_name("README.md").read_text(encoding="utf-8")
-    assert len(commands) == page.partition("\n## Exercises\n")[2].partition("\n## ")[0].count("python3") >= 3
+    asked = page.partition("\n## Exercises\n")[2].partition("\n## ")[0]
+    assert len(commands) == len(re.findall(r"python3\s+main\.py\s+--test", asked)) >= 3
     for words in commands:
         one = exercises.asked(task, words)
         assert one in RUNS and edited(task, one.edit).parse_arguments(words).test
