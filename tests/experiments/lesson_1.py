@@ -21,9 +21,9 @@ MAIN, SUM, START = "`main.py`", "C: a sum", (run(flags="--steps 1"), TEN)
 LINEUP = {"equal weights": "A", "learnt weights": None, "fixed weights, × 100": "B 100.0"}
 APART = {MAIN: (run(), TEN)}
 APART |= {f"{edit}: {what}": (run(edit), TEN) for edit, what in {
-    "A": "all weights equal", "B 100.0": "fixed weights", "C": "a sum", "D": "no residual",
-    "E": "no layer norm", "A+E": "equal weights, no layer norm", "A+F": "a ReLU", "A+E+G": "own dense layers",
-    "H": "no √depth", "I": "separate keys and values", "J": "additive score",
+    "A": "all weights equal", "B 4.0": "fixed weights", "B 100.0": "fixed weights", "C": "a sum",
+    "D": "no residual", "E": "no layer norm", "A+E": "equal weights, no layer norm", "A+F": "a ReLU",
+    "A+E+G": "own dense layers", "H": "no √depth", "I": "separate keys and values", "J": "additive score",
     "H+K": "equal weights at first", "I+K": "equal weights at first", "J+K": "equal weights at first",
     "I+L": "frozen keys", "H+M": "bounded logits", "I+M": "bounded logits", "J+M": "bounded logits",
 }.items()}  # fmt: skip
@@ -130,21 +130,20 @@ def lineup(trained, text=SHOWN):
 
 
 def by_count(model):
-    """Return the fraction of sequences right, and of answers where the count is 0, 1, … 6."""
+    """Return the fraction of sequences right, and of answers where the count is 0, 1, … 7."""
     data = measuring.fresh(TASK)
     right = measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
-    return [right.all(axis=-1).mean(), *(right[data.answers == number].mean() for number in range(7))]
+    return [right.all(axis=-1).mean(), *(right[data.answers == number].mean() for number in range(8))]
 
 
 def print_lineup(trained):
     """Print three heatmaps of one sequence, and how many answers are right by the count that is there."""
     for label, weights in lineup(trained).items():
         print(f"\n{label}, {SHOWN!r}:\n{np.array2string(weights, precision=2, suppress_small=True)}")
-    groups = {label: trained.models(run(edit), TEN) for label, edit in LINEUP.items()}
-    measuring.compare("Line-up: right", ["sequences", *range(7)], groups, by_count, *["%"] * 8)
+    edits = LINEUP | {"fixed weights, × 4": "B 4.0"}
+    groups = {label: trained.models(run(edit), TEN) for label, edit in edits.items()}
+    measuring.compare("Line-up: right", ["sequences", *range(8)], groups, by_count, *["%"] * 9)
 
-
-# --- Changed weights ------------------------------------------------------------------------------------
 
 CHANGES = {
     "as they are": lambda weights: weights,
@@ -160,13 +159,14 @@ def decoded(model, inputs, change):
 
 
 def look_or_reader(model, change):
-    """Return what a changed look costs: sequences right, then with the last layer alone trained again."""
-    data, others = measuring.fresh(TASK), measuring.fresh(TASK, seed=2000)
-    features, own = (decoded(model, one.inputs, change) for one in (data, others))
-    again = measuring.read_again(own.reshape(-1, own.shape[-1]), others.answers.ravel())
-    told = [model.logits_layer(features).numpy().argmax(axis=-1)]
-    told.append(again(features.reshape(-1, own.shape[-1])).reshape(data.answers.shape))
-    return [(one == data.answers).all(axis=-1).mean() for one in told]
+    """Return the sequences right with a changed look, with a new last layer, and as it is at length 5."""
+    data, own, short = (measuring.fresh(TASK, **sizes) for sizes in ({}, {"seed": 2000}, {"max_len": 5}))
+    features, given, few = (decoded(model, one.inputs, change) for one in (data, own, short))
+    again = measuring.read_again(given.reshape(-1, given.shape[-1]), own.answers.ravel())
+    told = again(features.reshape(-1, given.shape[-1])).reshape(data.answers.shape)
+    at_once, at_five = (model.logits_layer(one).numpy().argmax(axis=-1) for one in (features, few))
+    pairs = (at_once, data), (told, data), (at_five, short)
+    return [(one == goal.answers).all(axis=-1).mean() for one, goal in pairs]
 
 
 def moved_weight(model):
@@ -199,7 +199,8 @@ def print_changed_weights(trained):
     group = trained.models(*APART[MAIN])
     found = {name: [look_or_reader(model, change) for model in group] for name, change in CHANGES.items()}
     found["before"] = [look_or_reader(model, CHANGES["as they are"]) for model in trained.models(*START)]
-    measuring.compare("Changed weights", ["right", "last layer trained again"], found, list, "%", "%")
+    head = ["right", "with a new last layer", "at length 5, as it is"]
+    measuring.compare("Changed weights", head, found, list, *["%"] * 3)
     title = "The total weight on 'A' set to what is usual for another count"
     head = ["the other count comes out", "within one of it", "the answer stays", "control: its own count's"]
     measuring.compare(title, head, {"": group}, moved_weight, *["%"] * 4)
