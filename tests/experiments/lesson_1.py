@@ -44,9 +44,6 @@ def report(trained):
     print_saturation()
 
 
-# --- Where it looks, and how that counts ----------------------------------------------------------------
-
-
 def weights_of(model):
     """Return the weights of each output step on " ABC", float (3, 4); their ratios are those on any text."""
     weights = model(measuring.spell(TASK, " ABC").inputs)[1].numpy()[0].astype(float)
@@ -204,9 +201,6 @@ def print_changed_weights(trained):
     title = "The total weight on 'A' set to what is usual for another count"
     head = ["the other count comes out", "within one of it", "the answer stays", "control: its own count's"]
     measuring.compare(title, head, {"": group}, moved_weight, *["%"] * 4)
-
-
-# --- Shares ---------------------------------------------------------------------------------------------
 
 
 def predicted_at(length, halves="even"):

@@ -39,7 +39,8 @@ TABLES = {
         f"B, `{FAST}`": run("B", f"{POSITIONS} {FAST}"),
     },
     "Waves": {"C 1: waves": WAVES, "A and C 1: waves, equal weights in the encoder": run("A+C 1")},
-    "A mask": {"E: a causal mask, `--enc_layers 2`": run("E", "--enc_layers 2")},
+    "A mask": {"E: a causal mask": run("E", ""), "E, `--enc_layers 2`": run("E", "--enc_layers 2")},
+    "Each letter sees itself alone": {"F": run("F"), "F, `--lr 0.01`": run("F", f"{POSITIONS} --lr 0.01")},
 }
 TRAINED = [one for rows in TABLES.values() for one in rows.values()]
 BEFORE = {one: one._replace(flags=f"{one.flags} --steps 1") for one in (MARKED, WAVES)}
@@ -178,6 +179,9 @@ def print_jumps(trained):
     print(f"\n{len(over)} jumps in {sum(map(bool, found.values()))} trainings are over, after {min(over)} to")
     print(f"{max(over)} training steps, median {np.median(over):.0f}; {over.count(1)} after a single one")
     rows = [[f"seed {seed}: {found[seed]}"] for seed in seeds]
+    rights = [scored(model)[0] for model in trained.models(MARKED, TEN)]
+    last = [f"{loss:.3f}" for _, loss in trained.losses(MARKED, seeds[int(np.argmin(rights))])[-6:]]
+    print(f"\nThe lowest of `--pos_enc` has {min(rights):.1%}; its last printed losses: {', '.join(last)}")
     for one in EACH_STEP.values():
         for row, seed, model in zip(rows, seeds, trained.models(one, TEN), strict=True):
             right, loss, _ = scored(model)
