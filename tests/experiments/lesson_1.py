@@ -75,8 +75,6 @@ def print_heatmaps(trained):
         rows.append([when, *cells, f"{largest} of {3 * len(group)}", f"{less} of {len(group)}", *right])
     head = ["", "× a blank's", "× another letter's", "on the own letter", "blank less", "right", "loss"]
     measuring.table("The own letter's weight, each output step by itself", head, rows)
-    cells = measuring.columns([ratios(model) for model in groups["after"]], "{:.2f}", "{:.2f}")
-    print("\nMeans over the output steps of a model:", ", ".join(cells))
 
 
 def mass_by_count(model):

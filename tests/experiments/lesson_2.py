@@ -98,7 +98,7 @@ def report(trained):
     print(f"\nI: the largest difference between two queries, over {len(group)} models: {same}")
     print_jumps(trained)
     print_attended(trained)
-    interventions.report(trained.models(ASKING, TEN), trained.models(BEFORE, TEN))
+    interventions.report(*(trained.models(one, TEN) for one in (ASKING, BEFORE, PLAIN)))
 
 
 def print_parts(trained, title, rows, pairs):
@@ -121,7 +121,7 @@ def print_parts(trained, title, rows, pairs):
 def print_jumps(trained):
     """Print how often a printed loss after training step 500 is twice the one before, and what follows."""
     cells = []
-    for label, (some, seeds) in (APART | BLIND).items():
+    for label, (some, seeds) in APART.items():
         jumps = []
         for seed in trained.chosen(seeds):
             late = [loss for step, loss in trained.losses(some, seed) if step >= 500]

@@ -5,6 +5,7 @@ import numpy as np
 from . import measuring
 
 TASK = 2
+OTHERS = {"samples": 20000, "seed": 1001}  # On which a new last layer is fitted.
 
 
 def first_decoding(model, inputs, query=None):
@@ -60,22 +61,41 @@ CHANGES = {
 }
 
 
-def readers(model):
-    """Change all weights, then train the last dense layer alone again, on 20,000 sequences of its own.
+def fitted(given, vectors):
+    """Return which answers, bool (samples, 4), a new last layer gets right, fitted on other given vectors.
 
-    A dict from the change to the fractions of counts and of differences right, as it is and with that layer.
+    Both are float (samples, 4, hidden).
     """
-    own, data, found = measuring.fresh(TASK, 20000, seed=1001), measuring.fresh(TASK), {}
+    answers, data = measuring.fresh(TASK, **OTHERS).answers, measuring.fresh(TASK)
+    again = measuring.read_again(given.reshape(-1, given.shape[-1]), answers.ravel())
+    return again(vectors.reshape(-1, given.shape[-1])).reshape(data.answers.shape) == data.answers
+
+
+def without_self_attention(model):
+    """Return sequences, counts and differences right with a new last layer on the first decodings."""
+    both = measuring.fresh(TASK, **OTHERS), measuring.fresh(TASK)
+    right = fitted(*(first_decoding(model, one.inputs) for one in both))
+    return right.all(axis=1).mean(), right[:, :3].mean(), right[:, 3].mean()
+
+
+def readers(model):
+    """Change all weights, then give the model a new last layer.
+
+    A dict from the change to the fractions of counts and of differences right, as it is and with that layer;
+    and of differences, with a layer for them alone.
+    """
+    own, data, found = measuring.fresh(TASK, **OTHERS), measuring.fresh(TASK), {}
     decodings = [first_decoding(model, one.inputs) for one in (own, data)]
     for name, change in CHANGES.items():
         given, vectors = (
             model.self_attention.layer_norm(change(one) @ one + one).numpy() for one in decodings
         )
-        told = [model.logits_layer(vectors).numpy().argmax(axis=-1)]
-        again = measuring.read_again(given.reshape(-1, given.shape[-1]), own.answers.ravel())
-        told.append(again(vectors.reshape(-1, given.shape[-1])).reshape(data.answers.shape))
-        right = [one == data.answers for one in told]
-        found[name] = [share for one in right for share in (one[:, :3].mean(), one[:, 3].mean())]
+        right = [model.logits_layer(vectors).numpy().argmax(axis=-1) == data.answers, fitted(given, vectors)]
+        alone = measuring.read_again(given[:, 3], own.answers[:, 3])(vectors[:, 3]) == data.answers[:, 3]
+        found[name] = [
+            *(part for one in right for part in (one[:, :3].mean(), one[:, 3].mean())),
+            alone.mean(),
+        ]
     return found
 
 
@@ -169,8 +189,8 @@ def flipped(model):
     return found
 
 
-def report(group, before):
-    """Print all of it, for lists of models with --self_att, trained and before their training."""
+def report(group, before, plain):
+    """Print all of it, for lists of models with --self_att, trained and before, and without it."""
     queries = [random_query(model, seed) for seed, model in enumerate(group)]
     found = {"before": map(on_itself, before), "with random queries": map(on_itself, before, queries)}
     found["after"] = map(on_itself, group)
@@ -184,5 +204,7 @@ def report(group, before):
     )
     head = ["the larger count gets more", "right"]
     measuring.compare_cases("Flipped in output step 3's own decoding, A ≠ B", head, group, flipped, "%", "%")
-    head = ["counts right", "difference right", "read anew: counts", "read anew: difference"]
-    measuring.compare_cases("Is it the look, or what reads it?", head, group, readers, *["%"] * 4)
+    head = ["counts right", "difference right", "read anew: counts", "read anew: difference", "it alone"]
+    measuring.compare_cases("Is it the look, or what reads it?", head, group, readers, *["%"] * 5)
+    title, head = "A new last layer without `--self_att`", ["sequences", "counts", "difference"]
+    measuring.compare(title, head, {"": plain}, without_self_attention, *["%"] * 3, each=True)

@@ -47,8 +47,6 @@ BEFORE = {one: one._replace(flags=f"{one.flags} --steps 1") for one in (MARKED, 
 RUNS = [(one, TEN) for one in (*TRAINED, *EACH_STEP.values(), *BEFORE.values(), MASK)]
 RUNS.append((MARK, range(11, 21)))
 
-# --- Without order ----------------------------------------------------------------------------------------
-
 
 def bound(max_len=10, vocab_size=3):
     """Return the least expected loss in nats, and the most sequences right, of a model that sees no order.
@@ -83,9 +81,6 @@ def order_changes(model):
     encoder = encoder.numpy()[:, order][:, :, order]
     pairs = ((encoder, other_encoder), (weights.numpy()[..., order], other_weights), (logits, other_logits))
     return [np.abs(one - np.array(other)).max() for one, other in pairs]
-
-
-# --- What a model looks at --------------------------------------------------------------------------------
 
 
 def scored(model):

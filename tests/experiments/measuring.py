@@ -133,4 +133,4 @@ def read_again(features, answers):
     layer = linear_model.LogisticRegression(C=100, max_iter=300, tol=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # That 300 rounds could be more.
-        return pipeline.make_pipeline(spread_alike, layer).fit(features, answers).predict
+        return pipeline.make_pipeline(spread_alike, layer).fit(features.astype(float), answers).predict

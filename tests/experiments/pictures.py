@@ -76,8 +76,6 @@ def draw_shown(trained, run, output, rows, name, columns=None, across="Input (‚ê
     save(figure, run.task, name)
 
 
-# --- The models, as diagrams ----------------------------------------------------------------------------
-
 DATA, LEARNT, RULE = "#eeeeee", "#cfe3f1", "#fbe3d0"
 COLOUR_NAMES = {LEARNT: "blue: has learnt weights", RULE: "orange: a fixed rule", DATA: "grey: data"}
 DIAGRAMS = {
@@ -174,9 +172,6 @@ def draw_diagram(task):
     save(figure, task, "diagram")
 
 
-# --- Lesson 1 -------------------------------------------------------------------------------------------
-
-
 def draw_forming(trained):
     """Draw the heatmap of Task 1 while it forms."""
     figure, planes = pyplot.subplots(4, 1, figsize=(8, 10), layout="constrained")
@@ -229,9 +224,6 @@ def draw_lengths(trained):
     save(figure, 1, "lengths")
 
 
-# --- Lesson 2 -------------------------------------------------------------------------------------------
-
-
 def draw_step_3(trained):
     """Draw to which output steps the difference attends, over A ‚àí B."""
     points, group = range(-6, 7), trained.models(*lesson_2.APART["`--self_att`"])
@@ -242,9 +234,6 @@ def draw_step_3(trained):
         draw_range(plane, points, curves[..., step], label, colour, marker="o")
     add_legend(figure, len(group))
     save(figure, 2, "step_3")
-
-
-# --- Lesson 3 -------------------------------------------------------------------------------------------
 
 
 def draw_orders(trained):
