@@ -135,8 +135,8 @@ def print_lineup(trained):
     """Print three heatmaps of one sequence, and how many answers are right by the count that is there."""
     for label, weights in lineup(trained).items():
         print(f"\n{label}, {SHOWN!r}:\n{np.array2string(weights, precision=2, suppress_small=True)}")
-    edits = LINEUP | {"fixed weights, × 4": "B 4.0"}
-    groups = {label: trained.models(run(edit), TEN) for label, edit in edits.items()}
+    rows = LINEUP | {"fixed weights, × 4": "B 4.0"}
+    groups = {label: trained.models(run(edit), TEN) for label, edit in rows.items()}
     measuring.compare("Line-up: right", ["sequences", *range(8)], groups, by_count, *["%"] * 9)
 
 

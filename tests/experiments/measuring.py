@@ -99,10 +99,8 @@ def compare(title, head, groups, measure, *forms, each=False):
     """Print a table with a row for each group, and in its columns the ranges of what is measured of it.
 
     Args:
-        head: list of str, one for each number that is measured.
         groups: dict from a label to a list of models, or of whatever is measured.
-        measure: function from one of them to a list of numbers.
-        forms: str, one for each number, as in `columns`.
+        measure: function from one of them to numbers; each has a word in `head`, a form as in `columns`.
         each: bool, whether the median of the first number stands in the table, and each of them below it.
     """
     rows, below = [], []
