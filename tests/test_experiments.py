@@ -159,6 +159,15 @@ def test_the_bound_is_that_of_all_sequences():
     assert (round(least, 4), round(most, 4)) == (0.8038, 0.5901)
 
 
+def test_a_new_last_layer_reads_small_differences_as_well_as_large_ones():
+    """What tells the answer is a thousand times smaller than what does not."""
+    generator = np.random.default_rng(0)
+    answers, noise = generator.integers(3, size=2000), 1000 * generator.normal(size=(2000, 5))
+    features = np.hstack([noise, np.eye(3)[answers] + 0.1 * generator.normal(size=(2000, 3))])
+    read = measuring.read_again(features[:1000], answers[:1000])
+    assert (read(features[1000:]) == answers[1000:]).mean() > 0.99
+
+
 @pytest.mark.parametrize("task", LESSONS)
 def test_each_command_of_an_exercise_asks_models_that_are_trained(task, edited):
     commands = [shlex.split(command) for command in exercises.commands(task)]
