@@ -160,7 +160,7 @@ def test_the_bound_is_that_of_all_sequences():
 
 
 def test_a_new_last_layer_reads_small_differences_as_well_as_large_ones():
-    """What tells the answer surely is three hundred times smaller than what tells it in two of three cases."""
+    """What tells the answer surely is three hundred times smaller than what tells it often."""
     generator = np.random.default_rng(0)
     answers = generator.integers(3, size=2000)
     large, small = (np.eye(3)[answers] + spread * generator.normal(size=(2000, 3)) for spread in (1, 0.2))
