@@ -212,7 +212,7 @@ def train(arguments):
             if step % arguments.save_every == 0 or step == arguments.steps:
                 path = save_model(model, settings, step, arguments.savepath)
     except KeyboardInterrupt:
-        if step > 0:
+        if step := int(optimizer.iterations):  # With those of the interrupted call.
             path = save_model(model, settings, step, arguments.savepath)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         sys.exit(130)
@@ -321,7 +321,7 @@ def load_model(arguments):
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
         description = json.loads(arrays["description"].item())
-        task, settings = description["task"], description["settings"]
+        task, settings = description["task"], dict(description["settings"])
     except FileNotFoundError:
         sys.exit(f"main.py: error: {path}: there is no model yet; train one with --train")
     except Exception as error:  # A damaged or foreign file raises all kinds.
@@ -333,7 +333,7 @@ def load_model(arguments):
     try:
         for weight in model.weights:
             weight.assign(arrays[weight.path.removeprefix("model/")])
-    except (KeyError, ValueError):
+    except (KeyError, TypeError, ValueError):
         sys.exit(f"main.py: error: {path} does not fit this main.py; undo an edit, or change --savepath")
     if description.get("program", HASH) != HASH:  # The oldest have none.
         print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import traceback
 
 import numpy as np
@@ -128,16 +129,21 @@ def test_a_kill_leaves_the_last_complete_checkpoint(savepath):
 
 
 @POSIX
-def test_ctrl_c_in_the_training_saves_what_it_has_reached(savepath):
-    process = program.start(1, *LONG, "--savepath", savepath)
+def test_ctrl_c_in_the_training_saves_what_it_has_reached(savepath, tmp_path):
+    """The step that it says is that of the weights: a training of so many steps ends with the same."""
+    flags = ("--train", "--seed", 1, "--save_every", 10**5)
+    process = program.start(1, *flags, "--steps", 10**5, "--savepath", savepath)
     step = int(process.stdout.readline().split()[1])
+    time.sleep(0.3)  # Into the training steps: they take most of the time.
     process.send_signal(signal.SIGINT)
     stopped = program.finish(process)
     assert stopped.returncode == 130 and "Training complete" not in stopped.stdout
     (line,) = program.messages(stopped)
     saved = int(re.fullmatch(r"main\.py: stopped; step (\d+) is saved in .+checkpoint\.npz", line)[1])
     assert saved >= step and program.contents(savepath)[1]["step"] == saved
-    program.load_model(1, savepath)
+    program.in_process(1, *flags, "--steps", saved, "--savepath", tmp_path / "again")
+    (first, _), (second, _) = program.contents(savepath), program.contents(tmp_path / "again")
+    assert first.keys() == second.keys() and all((first[name] == second[name]).all() for name in first)
 
 
 def test_a_loss_that_is_no_number_keeps_the_good_model(savepath):
