@@ -136,6 +136,7 @@ def test_what_no_training_writes_is_refused(savepath):
     arrays, description = program.contents(savepath)
     good = {"description": json.dumps(description)} | arrays
     changes = [{"description": description} for description in DESCRIPTIONS]
+    changes += [{"description": json.dumps(description | {"settings": None})}]
     for changed in (*changes, {"query": arrays["query"][:, :2]}, {"query": np.array("text")}):
         np.savez(savepath / "checkpoint.npz", **(good | changed))
         assert refused(savepath), changed
