@@ -1,4 +1,4 @@
-"""The attention layer and the models, against NumPy, against Keras, and for the shapes of the contract."""
+"""The attention layer and the models, against NumPy, against Keras, and for their shapes."""
 
 import hypothesis
 import numpy as np

@@ -29,7 +29,7 @@ def test_answers_are_counts_of_the_letters(number, size, length):
 
 
 @pytest.mark.parametrize("number", program.FOLDERS)
-def test_letters_are_those_of_the_contract(number):
+def test_letters_are_a_blank_and_the_alphabet(number):
     task = program.load(number).Task(max_len=1, vocab_size=3, generator=None)
     letters = task.prettify(np.eye(3 if number == 3 else 4)[None])
     assert letters[0, :, 0].tolist() == (["A", "B", "C"] if number == 3 else [" ", "A", "B", "C"])

@@ -1,4 +1,4 @@
-"""What the programs promise whoever uses them, in the contract's order: each test plays the user."""
+"""What the programs promise whoever uses them: each test plays the user."""
 
 import gc
 import io

@@ -1,1 +1,1 @@
-"""What trains models to measure what the three experiments.md say; tests/README.md lists the files."""
+"""What trains models to measure what the three experiments.md say; tests/README.md says how to call it."""

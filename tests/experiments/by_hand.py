@@ -1,7 +1,4 @@
-"""The pictures of the examples that the lessons compute by hand: vectors as rows of boxes.
-
-Every number in them is computed here from the vectors and the query, by the formula of the lesson.
-"""
+"""The pictures that need no training: examples by hand as rows of boxes, waves as stripes and dials."""
 
 import matplotlib.colors
 import matplotlib.pyplot as pyplot

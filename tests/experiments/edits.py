@@ -2,7 +2,7 @@
 
 Each has a fold under "## The edits", `<details><summary>A: its name</summary>`, with one block of diff: lines
 with "-" go, with "+" come, with a space stay, and "@@" starts another place. An edit with a number to choose
-has the word NUMBER in its place; "H 16" is the edit H with 16 there, "F+A" the edit F and then A.
+has the word NUMBER in its place; "B 4.0" is the edit B with 4.0 there, "A+E" the edit A and then E.
 """
 
 import functools
@@ -56,7 +56,7 @@ def apply(source, diff):
 
 
 def program(task, edit=None):
-    """Return the source of a task's main.py, a str, with an edit applied, such as "F", "H 16" or "F+A"."""
+    """Return the source of a task's main.py, a str, with an edit applied, such as "A", "B 4.0" or "A+E"."""
     source = script(task).read_text(encoding="utf-8")
     for part in edit.split("+") if edit else []:
         name, _, number = part.partition(" ")

@@ -8,7 +8,7 @@ import numpy as np
 from . import measuring, trainings
 
 TASK = 1
-TEN = range(1, 11)  # 21 to 30 are left to repeat everything with seeds that no page has seen.
+TEN = range(1, 11)
 
 
 def run(edit=None, flags=""):
@@ -116,9 +116,9 @@ def print_counting(trained):
     print(f"\nThe formula differs from the mean by {apart:.3f} at most")
 
 
-def lineup(trained, text=SHOWN):
-    """Return the mean weights on a text, a dict from equal, learnt and fixed weights to float (3, length)."""
-    inputs, groups = measuring.spell(TASK, text).inputs, {}
+def lineup(trained):
+    """Return the mean weights on SHOWN, a dict from equal, learnt and fixed weights to float (3, length)."""
+    inputs, groups = measuring.spell(TASK, SHOWN).inputs, {}
     for label, edit in LINEUP.items():
         groups[label] = np.mean([one(inputs)[1].numpy()[0] for one in trained.models(run(edit), TEN)], axis=0)
     return groups
@@ -246,17 +246,17 @@ def told_at(model, step, shares):
     return model.logits_layer(decoding).numpy()[:, 0].argmax(axis=-1)
 
 
-def limits(model, step, highest=6):
+def limits(model, step):
     """Return ten times the share at which the answer of an output step passes from n - 1 to n, for n from 1.
 
     The share of its letter rises slowly; the rest are blanks and the other letters in equal parts. Float
-    (highest,); in the middle between two counts it would be 0.5, 1.5 and so on.
+    (6,); in the middle between two counts it would be 0.5, 1.5 and so on.
     """
     own = np.linspace(0, 1, 2001)
     shares = np.repeat((1 - own)[:, None] / 3, 4, axis=1)
     shares[:, step + 1] = own
     told = told_at(model, step, shares)
-    return np.array([10 * own[np.argmax(told >= n)] for n in range(1, highest + 1)])
+    return np.array([10 * own[np.argmax(told >= n)] for n in range(1, 7)])
 
 
 def print_limits(trained):

@@ -1,4 +1,4 @@
-"""The pictures of the lessons that main.py does not draw, WIDTH pixels wide, into the images/ folders.
+"""The pictures of the lessons, WIDTH pixels wide, into the images/ folders.
 
 `draw(task, trained)` draws those of one lesson; by_hand.py has those of the examples computed by hand.
 """
@@ -14,7 +14,7 @@ from . import edits, lesson_1, lesson_2, lesson_3, measuring
 WIDTH = 1680
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Of Okabe and Ito (2008).
 STYLE = {"font.size": 15, "lines.linewidth": 2.5, "lines.markersize": 8, "legend.title_fontsize": 13}
-SHOWN = {1: " BC CBBAA ", 2: "ABB CBACBC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
+SHOWN = {1: lesson_1.SHOWN, 2: "ABB CBACBC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
 COUNTS = ["count of A", "count of B", "count of C"]
 POSITIONS = {"without positions": lesson_3.PLAIN, "with --pos_enc": lesson_3.MARKED}
 FORMING = (200, 500, 2000)  # Training steps.
