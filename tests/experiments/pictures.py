@@ -255,7 +255,7 @@ def draw_before_and_after(trained):
     """Draw how the encoder's letters look at each other, after one training step and after all."""
     inputs, letters = measuring.spell(3, SHOWN[3]).inputs, list(SHOWN[3])
     figure, planes = pyplot.subplots(1, 2, figsize=(10, 5.2), layout="constrained")
-    runs = {"Before the training": lesson_3.BEFORE[lesson_3.MARKED], "After it": lesson_3.MARKED}
+    runs = {"After one training step": lesson_3.BEFORE[lesson_3.MARKED], "After all 2,000": lesson_3.MARKED}
     for plane, (title, run) in zip(planes, runs.items(), strict=True):
         weights = trained.models(run, [1])[0](inputs)[2][0].numpy()[0]
         image = draw_weights(plane, weights, letters, letters, 0.13, title, numbers=False)
