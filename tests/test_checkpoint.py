@@ -8,6 +8,7 @@ import pickle
 import random
 import sys
 import time
+import zipfile
 
 import numpy as np
 import program
@@ -140,6 +141,11 @@ def test_what_no_training_writes_is_refused(savepath):
     for changed in (*changes, {"query": arrays["query"][:, :2]}, {"query": np.array("text")}):
         np.savez(savepath / "checkpoint.npz", **(good | changed))
         assert refused(savepath), changed
+    del good["query"]
+    np.savez(savepath / "checkpoint.npz", **good)
+    with zipfile.ZipFile(savepath / "checkpoint.npz", "a") as archive:
+        archive.writestr("query", b"no array")
+    assert refused(savepath)
     np.savez(savepath / "checkpoint.npz", **{name: good[name] for name in good if name != "query"})
     assert refused(savepath)
 

@@ -12,9 +12,9 @@ SEEDS = range(1, 11)
 COMMAND = re.compile(r"`python3\s+main\.py\s+(--test\s[^`]+)`")
 # What a reader trains for the exercises of a lesson, by the folder that --savepath names.
 TRAINED = {
-    1: {"models/": lesson_1.run(), "models/sum": lesson_1.run("C"), "models/sure": lesson_1.run("B 100.0")},
+    1: {"models/": lesson_1.run(), "models/sure": lesson_1.run("B 100.0")},
     2: {"models/plain": lesson_2.PLAIN, "models/self": lesson_2.ASKING, "models/even": lesson_2.run("B")},
-    3: {"models/plain": lesson_3.PLAIN, "models/pos": lesson_3.MARKED, "models/waves": lesson_3.WAVES,
+    3: {"models/plain": lesson_3.PLAIN, "models/pos": lesson_3.MARKED,
         "models/start": lesson_3.BEFORE[lesson_3.MARKED]},
 }  # fmt: skip
 
