@@ -37,8 +37,8 @@ flag("--steps", type=int, default=2000, help="training steps (%(default)s)")
 flag("--batchsize", type=int, default=100, help="sequences per training step (%(default)s)")
 flag("--lr", type=float, default=1e-2, help="Adam's learning rate (%(default)s)")
 flag("--hidden", type=int, help=f"encoding dimensions ({DEFAULTS['hidden']})")
-flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the checkpoint (models/)")
-flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/)")
+flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the model (models/ beside main.py)")
+flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/ beside main.py)")
 flag("--max_len", type=int, help=f"length of a sequence ({DEFAULTS['max_len']})")
 flag("--vocab_size", type=int, choices=range(1, 27), metavar="N", help=f"letters ({DEFAULTS['vocab_size']})")
 flag("--print_every", type=int, default=50, help="training steps per loss line (%(default)s)")
@@ -50,7 +50,7 @@ either.add_argument("--input", type=str.upper, help='test this sequence, such as
 
 
 def parse_arguments(argv=None):
-    """Return the flags; refuse wrong ones in one line, as argparse does."""
+    """Return the flags; refuse in one line those that are wrong whatever model is saved."""
     arguments = parser.parse_args(argv)
     if not (arguments.train or arguments.test or arguments.plot):
         parser.exit(2, parser.format_help())
@@ -69,14 +69,14 @@ if __name__ == "__main__":
 # Fewer messages, and the same rounding with any number of cores. What you have set yourself wins.
 wanted = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "TF_NUM_INTRAOP_THREADS": "2"}
 os.environ.update(wanted | dict(os.environ))
-gc.disable()  # Garbage collection in the imports would take half a second.
+gc.disable()  # Garbage collection would make the imports slower.
 try:
     import matplotlib.pyplot as pyplot
     import numpy as np
     import tensorflow as tf
 except ImportError as error:
     sys.exit(f"main.py: error: {error} (in Python {sys.version.split()[0]}); activate .venv, see README.md")
-gc.freeze()  # Later ones pass over what was imported.
+gc.freeze()  # Later collections skip what was imported.
 gc.enable()
 
 # --- The data -------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class Task:
         size = (*shape, length or self.max_len)
         letters = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
         inputs = np.eye(len(self.letters), dtype=np.float32)[letters]
-        counts = np.sum(inputs, axis=-2)[..., 1:]  # The first symbol is the blank.
+        counts = np.sum(inputs, axis=-2)[..., 1:]  # Index 0 is the blank.
         return inputs, counts.astype(np.int32)
 
     def prettify(self, inputs):
@@ -175,19 +175,19 @@ def train(arguments):
 
     Ctrl-C (KeyboardInterrupt) saves what the training has reached and ends the program.
     """
-    given = {name: getattr(arguments, name) for name in DEFAULTS if getattr(arguments, name) is not None}
+    given = {name: value for name, value in vars(arguments).items() if name in DEFAULTS and value is not None}
     settings = DEFAULTS | given
     if arguments.seed is not None:
         tf.keras.utils.set_random_seed(arguments.seed)
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
-    optimizer.build(model.trainable_variables)  # It makes Adam's variables; run_steps cannot.
+    optimizer.build(model.trainable_variables)  # Else run_steps would make Adam's, and be compiled twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
     def run_steps(inputs, answers):
-        loss = 0.0  # A compiled loop needs a value before its first round.
+        loss = 0.0  # For all that TensorFlow knows, the loop may have no rounds.
         for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits, *_ = model(inputs[index])
@@ -196,23 +196,23 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs more than such a small step: so each runs many, but passes no line and no save.
-    many = math.gcd(50, arguments.print_every, arguments.save_every)
+    # A call costs more than so small a step: each runs several, and ends where a loss or a save is due.
+    per_call = math.gcd(50, arguments.print_every, arguments.save_every)
     losses, step = [], 0
     try:
         while step < arguments.steps:
-            inputs, answers = task.next_batch(min(many, arguments.steps - step), arguments.batchsize)
+            inputs, answers = task.next_batch(min(per_call, arguments.steps - step), arguments.batchsize)
             loss = float(run_steps(inputs, answers))
             step += len(inputs)
             if not math.isfinite(loss):
-                sys.exit(f"main.py: error: the loss at step {step} is not a number; lower --lr")
+                sys.exit(f"main.py: error: the loss at step {step} is not finite; lower --lr")
             if step % arguments.print_every == 0 or step == arguments.steps:
                 losses.append((step, loss))
                 print(f"Iteration {step} - Loss {loss}", flush=True)
             if step % arguments.save_every == 0 or step == arguments.steps:
                 path = save_model(model, settings, step, arguments.savepath)
     except KeyboardInterrupt:
-        if step := int(optimizer.iterations):  # With those of the interrupted call.
+        if step := int(optimizer.iterations):  # The interrupted call's steps count, too.
             path = save_model(model, settings, step, arguments.savepath)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         sys.exit(130)
@@ -238,7 +238,7 @@ def test(arguments, model, settings):
         print("\nEncoder-Decoder Attention: ")
         for step, row in enumerate(weights.round(3)):
             print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
-            print(row.tolist())
+            print(row.tolist(), flush=True)
 
     length, right = inputs.shape[1], []
     for _ in range(10):  # Ten batches, smaller ones if the sequences are long.
@@ -266,7 +266,7 @@ def draw_heatmap(title, weights, rows, columns, path):
     cells = np.array([min(0.6, 14 / len(names)) for names in (columns, rows)])  # Width, height in inches.
     size = np.maximum(cells * (len(columns), len(rows)) + (2.5, 1.5), (5, 2.5))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    brightest = max(2 / len(columns), weights.max())  # Equal weights get the middle colour.
+    brightest = max(2 / len(columns), weights.max())  # All equal, they get the middle colour.
     figure.colorbar(axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto"), label="Attention weight")
     axes.set(title=title, xlabel="Input step", ylabel="Output step")
     for axis, names, cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells, strict=True):
@@ -289,7 +289,7 @@ def save_figure(figure, path):
 
 # --- Saving and loading ---------------------------------------------------------------
 
-HASH = hashlib.sha256(pathlib.Path(__file__).read_text(encoding="utf-8").encode()).hexdigest()
+HASH = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
 
 
 def save_model(model, settings, step, savepath):
@@ -300,7 +300,7 @@ def save_model(model, settings, step, savepath):
 
 
 def write_file(path, write):
-    """Write path by write(file), whole or not at all. Return it, from the current folder on."""
+    """Write path by write(file), whole or not at all. Return it, relative to the current folder if inside."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Another run may write here, too.
     try:
@@ -327,7 +327,7 @@ def load_model(arguments):
     except Exception as error:  # A damaged or foreign file raises all kinds.
         sys.exit(f"main.py: error: {path}: damaged, or no checkpoint ({error!r}); name another --savepath")
     if task != TASK or settings.keys() != DEFAULTS.keys():
-        sys.exit(f"main.py: error: {path}: this is another model, of {task}; name another --savepath")
+        sys.exit(f"main.py: error: {path}: a model of {task}, or with other flags; name another --savepath")
     check(arguments, settings)
     model = AttentionModel(**settings)
     try:
@@ -335,7 +335,7 @@ def load_model(arguments):
             weight.assign(arrays[weight.path.removeprefix("model/")])
     except (KeyError, TypeError, ValueError):
         sys.exit(f"main.py: error: {path} does not fit this main.py; undo an edit, or change --savepath")
-    if description.get("program", HASH) != HASH:  # The oldest have none.
+    if description.get("program", HASH) != HASH:  # Older checkpoints have none.
         print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
     return model, settings
 

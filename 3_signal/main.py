@@ -1,13 +1,13 @@
 """Task 3, Signal: positional encodings.
 
 Each element of the input is a letter, drawn uniformly and independently. The first one is the signal: it
-names the letter to count in the rest. The output has one step, how often that letter occurs after the signal.
+names the letter to count in the rest. The output has one step: how often that letter occurs after the signal.
 
     input     'B' 'B' 'A' 'B' 'C'      one-hot vectors: 'A' is index 0, 'B' is 1, 'C' is 2
     output    2                        the signal is 'B', and two 'B' follow
 
-Nothing in its vector marks the signal, and attention does not see in which order
-letters come. With --pos_enc, each position adds a vector of its own to its letter.
+The signal's vector looks like any other letter's, and attention does not see in which order letters come.
+With --pos_enc, each position adds a vector of its own to its letter.
 """
 
 # /// script
@@ -40,8 +40,8 @@ flag("--steps", type=int, default=2000, help="training steps (%(default)s)")
 flag("--batchsize", type=int, default=100, help="sequences per training step (%(default)s)")
 flag("--lr", type=float, default=1e-3, help="Adam's learning rate (%(default)s)")
 flag("--hidden", type=int, help=f"encoding dimensions ({DEFAULTS['hidden']})")
-flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the checkpoint (models/)")
-flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/)")
+flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the model (models/ beside main.py)")
+flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/ beside main.py)")
 flag("--max_len", type=int, help=f"letters after the signal ({DEFAULTS['max_len']})")
 flag("--vocab_size", type=int, choices=range(1, 27), metavar="N", help=f"letters ({DEFAULTS['vocab_size']})")
 flag("--print_every", type=int, default=50, help="training steps per loss line (%(default)s)")
@@ -55,17 +55,17 @@ either.add_argument("--input", type=str.upper, help="the sequence, such as BBABC
 
 
 def parse_arguments(argv=None):
-    """Return the flags; refuse wrong ones in one line, as argparse does."""
+    """Return the flags; refuse in one line those that are wrong whatever model is saved."""
     arguments = parser.parse_args(argv)
     if not (arguments.train or arguments.test or arguments.plot):
         parser.exit(2, parser.format_help())
     arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
     for name, value in vars(arguments).items():
-        above = -1 if name in ("seed", "enc_layers") else 0
+        above = -1 if name in ("seed", "enc_layers") else 0  # These two may be 0.
         if type(value) in (int, float) and not above < value < 2**32:
             parser.error(f"argument --{name}: {value} is not above {above}, or absurdly large")
     letters = LETTERS[: arguments.vocab_size or (DEFAULTS["vocab_size"] if arguments.train else 26)]
-    if not set(arguments.input or arguments.signal or "") <= set(letters):  # For --test see check().
+    if not set(arguments.input or arguments.signal or "") <= set(letters):
         parser.error(f"argument --input or --signal: the letters are {letters!r}")
     if arguments.train and len(arguments.input or "") > (arguments.max_len or DEFAULTS["max_len"]) + 1:
         parser.error("argument --input: it is longer than the signal and --max_len letters")
@@ -77,14 +77,14 @@ if __name__ == "__main__":
 # Fewer messages, and the same rounding with any number of cores. What you have set yourself wins.
 wanted = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "TF_NUM_INTRAOP_THREADS": "2"}
 os.environ.update(wanted | dict(os.environ))
-gc.disable()  # Garbage collection in the imports would take half a second.
+gc.disable()  # Garbage collection would make the imports slower.
 try:
     import matplotlib.pyplot as pyplot
     import numpy as np
     import tensorflow as tf
 except ImportError as error:
     sys.exit(f"main.py: error: {error} (in Python {sys.version.split()[0]}); activate .venv, see README.md")
-gc.freeze()  # Later ones pass over what was imported.
+gc.freeze()  # Later collections skip what was imported.
 gc.enable()
 
 # --- The data -------------------------------------------------------------------------
@@ -105,7 +105,7 @@ class Task:
         self.max_len = max_len
 
     def next_batch(self, *shape, length=None):
-        """Return random inputs, signal first, and its count; by default, max_len letters follow the signal.
+        """Return random inputs and their answers. length counts the signal, too; the default is max_len + 1.
 
         One-hot float32 (*shape, length, vocab_size) and int32 (*shape, 1).
         """
@@ -160,7 +160,7 @@ class EncoderLayer(tf.keras.layers.Layer):
         weights: float32 (batch, length, length), how much each input step attends to each input step.
     """
 
-    def __init__(self, hidden, name="encoder_layer"):
+    def __init__(self, hidden, name):
         super().__init__(name=name)
         self.attention = Attention()
         self.expand = tf.keras.layers.Dense(2 * hidden, "relu", name="expand")
@@ -217,19 +217,19 @@ def train(arguments):
 
     Ctrl-C (KeyboardInterrupt) saves what the training has reached and ends the program.
     """
-    given = {name: getattr(arguments, name) for name in DEFAULTS if getattr(arguments, name) is not None}
+    given = {name: value for name, value in vars(arguments).items() if name in DEFAULTS and value is not None}
     settings = DEFAULTS | given
     if arguments.seed is not None:
         tf.keras.utils.set_random_seed(arguments.seed)
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
-    optimizer.build(model.trainable_variables)  # It makes Adam's variables; run_steps cannot.
+    optimizer.build(model.trainable_variables)  # Else run_steps would make Adam's, and be compiled twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
     def run_steps(inputs, answers):
-        loss = 0.0  # A compiled loop needs a value before its first round.
+        loss = 0.0  # For all that TensorFlow knows, the loop may have no rounds.
         for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits, *_ = model(inputs[index])
@@ -238,23 +238,23 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs more than such a small step: so each runs many, but passes no line and no save.
-    many = math.gcd(50, arguments.print_every, arguments.save_every)
+    # A call costs more than so small a step: each runs several, and ends where a loss or a save is due.
+    per_call = math.gcd(50, arguments.print_every, arguments.save_every)
     losses, step = [], 0
     try:
         while step < arguments.steps:
-            inputs, answers = task.next_batch(min(many, arguments.steps - step), arguments.batchsize)
+            inputs, answers = task.next_batch(min(per_call, arguments.steps - step), arguments.batchsize)
             loss = float(run_steps(inputs, answers))
             step += len(inputs)
             if not math.isfinite(loss):
-                sys.exit(f"main.py: error: the loss at step {step} is not a number; lower --lr")
+                sys.exit(f"main.py: error: the loss at step {step} is not finite; lower --lr")
             if step % arguments.print_every == 0 or step == arguments.steps:
                 losses.append((step, loss))
                 print(f"Iteration {step} - Loss {loss}", flush=True)
             if step % arguments.save_every == 0 or step == arguments.steps:
                 path = save_model(model, settings, step, arguments.savepath)
     except KeyboardInterrupt:
-        if step := int(optimizer.iterations):  # With those of the interrupted call.
+        if step := int(optimizer.iterations):  # The interrupted call's steps count, too.
             path = save_model(model, settings, step, arguments.savepath)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         sys.exit(130)
@@ -269,10 +269,11 @@ def test(arguments, model, settings):
     generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Other data than in the training.
     task = Task(settings["max_len"], settings["vocab_size"], generator)
     inputs, _ = task.next_batch(1)
+    one_hot = np.eye(len(task.letters), dtype=np.float32)
     if arguments.signal:
-        inputs[0, 0] = np.eye(len(task.letters))[LETTERS.index(arguments.signal)]
+        inputs[0, 0] = one_hot[LETTERS.index(arguments.signal)]
     if arguments.input:
-        inputs = tf.one_hot([[LETTERS.index(letter) for letter in arguments.input]], len(task.letters))
+        inputs = one_hot[[LETTERS.index(letter) for letter in arguments.input]][None]
     letters = task.prettify(inputs)
     logits, weights, encoder_weights = model(inputs)
     weights = weights.numpy()[0].astype(np.float64)  # A float32 prints as 0.10000000149.
@@ -282,18 +283,18 @@ def test(arguments, model, settings):
         print("\nEncoder-Decoder Attention: ")
         for step, row in enumerate(weights.round(3)):
             print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
-            print(row.tolist())
+            print(row.tolist(), flush=True)
         if settings["pos_enc"]:
             norms = np.linalg.norm(model.positional_encoding[0], axis=-1).astype(np.float64)
-            print(f"\nL2-Norm of Positional Encoding:\n{norms.round(3).tolist()}")
+            print(f"\nL2-Norm of Positional Encoding:\n{norms.round(3).tolist()}", flush=True)
 
     length, right = inputs.shape[1], []
     for _ in range(10):  # Ten batches, smaller ones if the sequences are long.
         inputs, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
         right.extend(np.argmax(model(inputs)[0], axis=-1) == answers)
-    sequences, outputs = np.all(right, axis=-1).mean(), np.mean(right)
+    accuracy = np.mean(right)  # A sequence has one output step, so both shares are the same.
     print(f"\nAccuracy on {len(right)} new samples of length {length}: ", end="")
-    print(f"{sequences:.2%} of sequences, {outputs:.2%} of output steps", flush=True)
+    print(f"{accuracy:.2%} of sequences, {accuracy:.2%} of output steps", flush=True)
     if arguments.plot:
         input_axis = "Input step", letters[0, :, 0]
         path = arguments.plotpath / "encoder_decoder_attention.png"
@@ -319,13 +320,13 @@ def draw_heatmap(title, weights, rows, columns, path):
     cells = np.array([min(0.6, 14 / len(names)) for _, names in (columns, rows)])  # Width, height in inches.
     size = np.maximum(cells * weights.shape[::-1] + (2.5, 1.5), (5, 2.5))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    brightest = max(2 / weights.shape[1], weights.max())  # Equal weights get the middle colour.
+    brightest = max(2 / weights.shape[1], weights.max())  # All equal, they get the middle colour.
     figure.colorbar(axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto"), label="Attention weight")
     axes.set_title(title)
     for axis, (label, names), cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells, strict=True):
         axis.set_label_text(label)
         steps = range(0, len(names), int(np.ceil(0.3 / cell)))  # As many names as there is room for.
-        axis.set_ticks(steps, [f"{names[step].replace(' ', '␣')}\n{step}" for step in steps])
+        axis.set_ticks(steps, [f"{names[step]}\n{step}" for step in steps])
     if cells.min() >= 0.35:  # Room for a number in each cell.
         for (row, column), weight in np.ndenumerate(weights):
             colour = "black" if weight > brightest / 2 else "white"
@@ -352,7 +353,7 @@ def save_figure(figure, path):
 
 # --- Saving and loading ---------------------------------------------------------------
 
-HASH = hashlib.sha256(pathlib.Path(__file__).read_text(encoding="utf-8").encode()).hexdigest()
+HASH = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
 
 
 def save_model(model, settings, step, savepath):
@@ -363,7 +364,7 @@ def save_model(model, settings, step, savepath):
 
 
 def write_file(path, write):
-    """Write path by write(file), whole or not at all. Return it, from the current folder on."""
+    """Write path by write(file), whole or not at all. Return it, relative to the current folder if inside."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Another run may write here, too.
     try:
@@ -390,7 +391,7 @@ def load_model(arguments):
     except Exception as error:  # A damaged or foreign file raises all kinds.
         sys.exit(f"main.py: error: {path}: damaged, or no checkpoint ({error!r}); name another --savepath")
     if task != TASK or settings.keys() != DEFAULTS.keys():
-        sys.exit(f"main.py: error: {path}: this is another model, of {task}; name another --savepath")
+        sys.exit(f"main.py: error: {path}: a model of {task}, or with other flags; name another --savepath")
     check(arguments, settings)
     model = AttentionModel(**settings)
     try:
@@ -398,7 +399,7 @@ def load_model(arguments):
             weight.assign(arrays[weight.path.removeprefix("model/")])
     except (KeyError, TypeError, ValueError):
         sys.exit(f"main.py: error: {path} does not fit this main.py; undo an edit, or change --savepath")
-    if description.get("program", HASH) != HASH:  # The oldest have none.
+    if description.get("program", HASH) != HASH:  # Older checkpoints have none.
         print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
     return model, settings
 

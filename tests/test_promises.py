@@ -148,7 +148,7 @@ def test_ctrl_c_in_the_training_saves_what_it_has_reached(savepath, tmp_path):
 
 def test_a_loss_that_is_no_number_keeps_the_good_model(savepath):
     flags = ("--train", "--lr", "1e9", "--print_every", 10, "--savepath", savepath)
-    program.refused(program.in_process(1, *flags), 1, "not a number", "lower --lr")
+    program.refused(program.in_process(1, *flags), 1, "not finite", "lower --lr")
     assert program.contents(savepath)[1]["step"] == 2000
 
 
