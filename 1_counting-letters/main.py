@@ -13,10 +13,10 @@ has one step for each letter of the vocabulary: how often that letter occurs.
 # ///
 
 import argparse
+import atexit
 import gc
 import hashlib
 import json
-import math
 import os
 import pathlib
 import secrets
@@ -50,7 +50,7 @@ either.add_argument("--input", type=str.upper, help='test this sequence, such as
 
 
 def parse_arguments(argv=None):
-    """Return the flags; refuse in one line those that are wrong whatever model is saved."""
+    """Return the flags, a Namespace; refuse in one line what suits no model at all."""
     arguments = parser.parse_args(argv)
     if not (arguments.train or arguments.test or arguments.plot):
         parser.exit(2, parser.format_help())
@@ -173,7 +173,7 @@ class AttentionModel(tf.keras.Model):
 def train(arguments):
     """Train a model, print its loss, save it and draw the loss. Return the model and its settings, a dict.
 
-    Ctrl-C (KeyboardInterrupt) saves what the training has reached and ends the program.
+    Ctrl-C saves what it has reached. It and a loss that is not finite end the program.
     """
     given = {name: value for name, value in vars(arguments).items() if name in DEFAULTS and value is not None}
     settings = DEFAULTS | given
@@ -197,14 +197,14 @@ def train(arguments):
         return loss
 
     # A call costs more than so small a step: each runs several, and ends where a loss or a save is due.
-    per_call = math.gcd(50, arguments.print_every, arguments.save_every)
+    per_call = np.gcd.reduce([50, arguments.print_every, arguments.save_every])
     losses, step = [], 0
     try:
         while step < arguments.steps:
             inputs, answers = task.next_batch(min(per_call, arguments.steps - step), arguments.batchsize)
             loss = float(run_steps(inputs, answers))
             step += len(inputs)
-            if not math.isfinite(loss):
+            if not np.isfinite(loss):
                 sys.exit(f"main.py: error: the loss at step {step} is not finite; lower --lr")
             if step % arguments.print_every == 0 or step == arguments.steps:
                 losses.append((step, loss))
@@ -315,19 +315,19 @@ def write_file(path, write):
 
 
 def load_model(arguments):
-    """Return the model in --savepath and its settings, a dict; end the program where there is none."""
+    """Return the model in --savepath and its settings, a dict; end the program where none fits."""
     path = arguments.savepath / "checkpoint.npz"
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
         description = json.loads(arrays["description"].item())
-        task, settings = description["task"], dict(description["settings"])
+        task, settings = description["task"], description["settings"]
     except FileNotFoundError:
         sys.exit(f"main.py: error: {path}: there is no model yet; train one with --train")
     except Exception as error:  # A damaged or foreign file raises all kinds.
-        sys.exit(f"main.py: error: {path}: damaged, or no checkpoint ({error!r}); name another --savepath")
-    if task != TASK or settings.keys() != DEFAULTS.keys():
-        sys.exit(f"main.py: error: {path}: a model of {task}, or with other flags; name another --savepath")
+        sys.exit(f"main.py: error: {path} cannot be read ({type(error).__name__}); name another --savepath")
+    if task != TASK:
+        sys.exit(f"main.py: error: {path}: this is a model of {task}; name another --savepath")
     check(arguments, settings)
     model = AttentionModel(**settings)
     try:
@@ -347,7 +347,7 @@ def check(arguments, settings):
             parser.error(f"argument --{name}: in {arguments.savepath} it is {value}; name another --savepath")
     letters = LETTERS[: settings["vocab_size"] + 1]
     if not set(arguments.input or "") <= set(letters):
-        parser.error(f"argument --input: it is no sequence of {letters!r}")
+        parser.error(f"argument --input: the model in {arguments.savepath} knows only {letters!r}")
 
 
 # --- The program ----------------------------------------------------------------------
@@ -363,8 +363,8 @@ def main(argv=None):
         if pyplot.get_fignums():
             pyplot.show()
     except (MemoryError, tf.errors.ResourceExhaustedError):
-        print("main.py: error: out of memory; lower --batchsize, --max_len or --hidden", file=sys.stderr)
-        os._exit(1)  # A normal exit would crash in TensorFlow.
+        atexit.register(os._exit, 1)  # Else TensorFlow may crash when Python ends.
+        sys.exit("main.py: error: out of memory; lower --batchsize, --max_len or --hidden")
     except BrokenPipeError:  # The reader, such as `head`, has gone; a normal exit would write to it again.
         os._exit(1)
     except OSError as error:
