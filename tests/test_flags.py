@@ -78,7 +78,7 @@ def test_what_contradicts_the_saved_model_is_refused(variant, flags, words, trai
     completed = program.in_process(task, "--test", *flags.split(), "--savepath", trained(variant).savepath)
     program.refused(completed, 2, re.findall(r"--\w+", flags)[-1], words)
     assert not completed.stdout and "--train" not in completed.stderr
-    assert "'" in words or words == "11" or str(trained(variant).savepath) in completed.stderr
+    assert str(trained(variant).savepath) in completed.stderr
 
 
 def test_what_fits_the_saved_model_may_be_said_again(trained):

@@ -26,6 +26,27 @@ PLOTS = {
 every_variant = pytest.mark.parametrize("variant", program.VARIANTS)
 
 
+@pytest.fixture
+def drawn(monkeypatch):
+    """Return a function that runs main(argv) and returns what it prints, and the figures that it saves."""
+
+    def run(task, *flags):
+        module, figures = program.load(task), {}
+        usual = module.save_figure
+        keep = lambda figure, path: figures.update({path.stem: figure}) or usual(figure, path)  # noqa: E731
+        monkeypatch.setattr(module, "save_figure", keep)
+        return program.output_of(task, *flags), figures
+
+    return run
+
+
+def encoder_weights(letters, savepath):
+    """Return what each encoder layer of a model of Task 3 has, by the name of its picture."""
+    inputs = np.eye(3, dtype=np.float32)[[["ABC".index(letter) for letter in letters]]]
+    layers = program.load_model(3, savepath)[0](inputs)[2]
+    return {f"encoder_self_attention_{layer}": each[0] for layer, each in enumerate(layers, start=1)}
+
+
 def check_images(folder, *names):
     """Check that a folder holds these images and nothing else."""
     assert program.files(folder) == sorted(f"{name}.png" for name in names)
@@ -100,14 +121,23 @@ def test_the_tested_sequence_is_the_one_that_is_asked_for(variant, flags, letter
 
 
 @every_variant
-def test_a_seed_repeats_the_test_whose_data_are_not_those_of_the_training(variant, trained):
+def test_a_seed_repeats_the_test_whose_data_are_not_those_of_the_training(variant, trained, monkeypatch):
     task, _ = program.VARIANTS[variant]
+    module, batches = program.load(task), []
+    usual = module.Task.next_batch
+
+    def next_batch(*words, **options):
+        batches.append(usual(*words, **options))
+        return batches[-1]
+
+    monkeypatch.setattr(module.Task, "next_batch", next_batch)
     flags = ("--test", "--savepath", trained(variant).savepath, "--seed")
     once, again, other = (program.output_of(task, *flags, seed) for seed in (1, 1, 2))
     assert once == again and program.parse(once)["input"] != program.parse(other)["input"]
-    source = program.load(task).Task(10, 3, np.random.default_rng(1))
-    first = source.prettify(source.next_batch(100)[0])[..., 0]
-    assert program.parse(once)["input"] not in map("".join, first)
+    source = module.Task(10, 3, np.random.default_rng(1))
+    sample, first, *_ = ("".join(source.prettify(inputs).ravel()) for inputs, _ in batches)
+    training = "".join(source.prettify(source.next_batch(2000)[0]).ravel())
+    assert len(first) >= 10000 and first[:100] not in training and not training.startswith(sample)
 
 
 # --- Other flags ------------------------------------------------------------------------------------------
@@ -120,11 +150,12 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize(("task", "flags", "length", "outputs", "plots"), SIZES)
-def test_other_sizes_train_test_and_plot(task, flags, length, outputs, plots, tmp_path):
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]} {' '.join(map(str, size[1]))}")
+def test_other_sizes_train_test_and_plot(size, drawn, tmp_path):
+    task, flags, length, outputs, plots = size
     paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
     steps = ("--steps", 2, "--print_every", 1)
-    output = program.output_of(task, "--train", "--test", "--plot", *steps, *flags, *paths)
+    output, figures = drawn(task, "--train", "--test", "--plot", *steps, *flags, *paths)
     training, testing = output.split("Input: ")
     losses = r"Iteration 1 - Loss \S+\nIteration 2 - Loss \S+\n"
     saved = rf"Model saved to {re.escape(str(tmp_path / 'models' / 'checkpoint.npz'))}\.\n"
@@ -132,14 +163,20 @@ def test_other_sizes_train_test_and_plot(task, flags, length, outputs, plots, tm
     found = program.parse(f"Input: {testing}")
     assert (len(found["input"]), len(found["prediction"])) == (length, outputs)
     check_images(tmp_path / "plots", "loss", *plots)
+    if plots[-1].endswith("_2"):
+        for name, weights in encoder_weights(found["input"], tmp_path / "models").items():
+            np.testing.assert_allclose(figures[name].axes[0].images[0].get_array(), weights, atol=1e-4)
 
 
-def test_a_seed_repeats_a_training_and_each_flag_makes_a_difference(trained, tmp_path):
+@every_variant
+def test_a_seed_repeats_a_training_and_each_flag_makes_a_difference(variant, trained, tmp_path):
+    task, own = program.VARIANTS[variant]
+
     def line(*flags):
-        flags = ("--train", "--seed", 7, "--steps", 50, *flags, "--savepath", tmp_path)
-        return program.output_of(1, *flags).splitlines()[0]
+        flags = ("--train", "--seed", 7, "--steps", 50, *own, *flags, "--savepath", tmp_path)
+        return program.output_of(task, *flags).splitlines()[0]
 
-    usual = trained("1").stdout.splitlines()[0]
+    usual = trained(variant).stdout.splitlines()[0]
     assert line() == usual and line("--lr", 0.02) != usual and line("--batchsize", 50) != usual
 
 
@@ -200,16 +237,12 @@ def boxes_overlap(labels):
 
 
 @every_variant
-def test_heatmaps_show_the_weights_and_the_names_of_rows_and_columns(variant, trained, tmp_path, monkeypatch):
+def test_heatmaps_show_the_weights_and_the_names_of_rows_and_columns(variant, trained, tmp_path, drawn):
     """What the figures hold is what was printed or, for the encoder, what the model gives."""
     task, _ = program.VARIANTS[variant]
-    module, figures = program.load(task), {}
-    usual = module.save_figure
-    monkeypatch.setattr(
-        module, "save_figure", lambda figure, path: figures.update({path.stem: figure}) or usual(figure, path)
-    )
-    flags = ("--savepath", trained(variant).savepath, "--plotpath", tmp_path)
-    found = program.parse(program.output_of(task, "--plot", *flags))
+    savepath = trained(variant).savepath
+    output, figures = drawn(task, "--plot", "--savepath", savepath, "--plotpath", tmp_path)
+    found = program.parse(output)
     assert found["plots"] == [str(tmp_path / f"{name}.png") for name in PLOTS[variant]]
     check_images(tmp_path, *PLOTS[variant])
     letters = [f"{letter}\n{step}" for step, letter in enumerate(found["input"].replace(" ", "␣"))]
@@ -221,9 +254,8 @@ def test_heatmaps_show_the_weights_and_the_names_of_rows_and_columns(variant, tr
     if found["self_attention"]:
         expected["self_attention"] = (found["self_attention"], "Output step", outputs, "Output step", outputs)
     if task == 3:
-        text = [module.LETTERS.index(letter) for letter in found["input"]]
-        weights = program.load_model(task, flags[1])[0](np.eye(3, dtype=np.float32)[[text]])[2][0][0]
-        expected["encoder_self_attention_1"] = (weights, "Input step", letters, "Input step", letters)
+        for name, weights in encoder_weights(found["input"], savepath).items():
+            expected[name] = (weights, "Input step", letters, "Input step", letters)
     for name, (weights, down, rows, across, columns) in expected.items():
         axes, colour_bar = figures[name].axes
         (image,) = axes.images
@@ -243,10 +275,13 @@ def test_heatmaps_show_the_weights_and_the_names_of_rows_and_columns(variant, tr
 
 
 @pytest.mark.parametrize("length", (1, 40, 300))
-def test_a_flat_heatmap_of_any_length_looks_flat(length, display, tmp_path):
+@pytest.mark.parametrize("task", program.FOLDERS)
+def test_a_flat_heatmap_of_any_length_looks_flat(task, length, display, tmp_path):
     """Not as bright as what the model looks at."""
-    names = ["A "[step % 2] for step in range(length)]
-    display.draw_heatmap("Flat", np.full((3, length), 1 / length), "ABC", names, tmp_path / "flat.png")
+    names = ["AB"[step % 2] for step in range(length)]
+    axes = ("ABC", names) if task == 1 else (("Output step", "ABC"), ("Input step", names))
+    weights = np.full((3, length), 1 / length)
+    program.load(task).draw_heatmap("Flat", weights, *axes, tmp_path / "flat.png")
     figure = display.pyplot.gcf()
     figure.draw_without_rendering()  # Not in the resolution of the file.
     (image,) = figure.axes[0].images
