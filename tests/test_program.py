@@ -123,6 +123,7 @@ def test_the_tested_sequence_is_the_one_that_is_asked_for(variant, flags, letter
 @every_variant
 def test_a_seed_repeats_the_test_whose_data_are_not_those_of_the_training(variant, trained, monkeypatch):
     task, _ = program.VARIANTS[variant]
+    flags = ("--test", "--savepath", trained(variant).savepath, "--seed")
     module, batches = program.load(task), []
     usual = module.Task.next_batch
 
@@ -131,7 +132,6 @@ def test_a_seed_repeats_the_test_whose_data_are_not_those_of_the_training(varian
         return batches[-1]
 
     monkeypatch.setattr(module.Task, "next_batch", next_batch)
-    flags = ("--test", "--savepath", trained(variant).savepath, "--seed")
     once, again, other = (program.output_of(task, *flags, seed) for seed in (1, 1, 2))
     assert once == again and program.parse(once)["input"] != program.parse(other)["input"]
     source = module.Task(10, 3, np.random.default_rng(1))
