@@ -76,14 +76,14 @@ def test_models_are_made_of_the_formula(name):
         if "layer_norm" not in weight.path:
             weight.assign(generator.normal(size=weight.shape) / 2)
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
-    inputs, _ = module.Task(7, 5, generator).next_batch(3)
+    inputs, _ = module.Task(7, 5, generator).next_batch(3, length=6)  # Shorter ones must do, too.
 
     def dense(vectors, name):
         return vectors @ arrays[f"{name}/kernel"] + arrays[f"{name}/bias"]
 
     vectors, expected = dense(inputs, "embedding" if number == 3 else "key_layer"), []
     if own.get("pos_enc"):
-        vectors = vectors + arrays["positional_encoding"]
+        vectors = vectors + arrays["positional_encoding"][:, :6]
     for layer in range(1, own.get("enc_layers", 0) + 1):
         vectors, weights = attend(vectors, vectors, vectors)
         expanded = np.maximum(dense(vectors, f"encoder_layer_{layer}/expand"), 0)
