@@ -1,12 +1,12 @@
 """Task 2, Difference: self-attention.
 
-Each element of the input is a letter or a blank, ' ', drawn uniformly and independently. The output
-has one step for each letter, its count, and one more: by how much the first two differ.
+Each element of the input is a letter or a blank, ' ', drawn uniformly and independently. Each
+letter has an output step, its count; the last step says by how much the first two differ.
 
     input     'A' 'B' ' ' 'B' 'C'      one-hot vectors: ' ' is index 0, 'A' is 1, 'B' is 2, 'C' is 3
     output    1 2 1 1                  one 'A', two 'B', one 'C'; 'A' and 'B' differ by one
 
-With --self_att, the output steps look not only at the input, but then at each other, too.
+With --self_att, output steps then look at each other: the last can look at the counts.
 """
 
 # /// script
@@ -53,7 +53,7 @@ either.add_argument("--input", type=str.upper, help='test this sequence, such as
 
 
 def parse_arguments(argv=None):
-    """Return the flags, a Namespace; refuse in one line what suits no model at all."""
+    """Return the flags; refuse in one line what suits no model. See check(), too."""
     arguments = parser.parse_args(argv)
     if not (arguments.train or arguments.test or arguments.plot):
         parser.exit(2, parser.format_help())
@@ -105,8 +105,8 @@ class Task:
         One-hot float32 (*shape, length, vocab_size + 1) and int32 (*shape, vocab_size + 1).
         """
         size = (*shape, length or self.max_len)
-        letters = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
-        inputs = np.eye(len(self.letters), dtype=np.float32)[letters]
+        indices = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
+        inputs = np.eye(len(self.letters), dtype=np.float32)[indices]
         counts = np.sum(inputs, axis=-2)[..., 1:]  # Index 0 is the blank.
         difference = abs(counts[..., :1] - counts[..., 1:2])
         return inputs, np.concatenate([counts, difference], axis=-1).astype(np.int32)
@@ -147,20 +147,20 @@ class Attention(tf.keras.layers.Layer):
 
 
 class AttentionModel(tf.keras.Model):
-    """Attention of the output steps to the letters and, with self_att, to each other.
+    """Attention of the output steps to the input steps and, with self_att, to each other.
 
     Call with one-hot float32 inputs (batch, length, vocab_size + 1).
 
-    Returns:
-        logits: float32 (batch, vocab_size + 1, max_len + 1), a score for each number that a step may have.
-        weights: float32 (batch, vocab_size + 1, length), how much each output step attends to each letter.
-        self_attention_weights: float32 (batch, vocab_size + 1, vocab_size + 1), how much each output step
-            attends to each output step; None without self_att.
+    Returns, with steps = vocab_size + 1, the letters' counts and the difference:
+        logits: float32 (batch, steps, max_len + 1), a score for each number that a step may have.
+        weights: float32 (batch, steps, length), how much each output step attends to each input step.
+        self_attention_weights: float32 (batch, steps, steps), how much each output step attends to each
+            output step; None without self_att.
     """
 
     def __init__(self, max_len, vocab_size, hidden, self_att):
         super().__init__(name="model")
-        # A learnt query for each output step. Zeros give equal scores, so no letter is preferred at first.
+        # A learnt query per output step; zeros at first, as the softmax of equal scores prefers nothing.
         self.query = self.add_weight(name="query", shape=(1, vocab_size + 1, hidden), initializer="zeros")
         self.key_layer = tf.keras.layers.Dense(hidden, name="key_layer")
         self.attention = Attention()
@@ -183,7 +183,7 @@ class AttentionModel(tf.keras.Model):
 def train(arguments):
     """Train a model, print its loss, save it and draw the loss. Return the model and its settings, a dict.
 
-    Ctrl-C saves what it has reached. It and a loss that is not finite end the program.
+    A loss that is not finite ends the program. So does Ctrl-C, which saves what there is.
     """
     given = {name: value for name, value in vars(arguments).items() if name in DEFAULTS and value is not None}
     settings = DEFAULTS | given
@@ -192,7 +192,7 @@ def train(arguments):
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
-    optimizer.build(model.trainable_variables)  # Else run_steps would make Adam's, and be compiled twice.
+    optimizer.build(model.trainable_variables)  # Else run_steps does, and is traced twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
@@ -206,7 +206,7 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs more than so small a step: each runs several, and ends where a loss or a save is due.
+    # Calling costs about as much as a small step, so a call runs up to 50; none runs past a loss or a save.
     per_call = np.gcd.reduce([50, arguments.print_every, arguments.save_every])
     losses, step = [], 0
     try:
@@ -222,7 +222,7 @@ def train(arguments):
             if step % arguments.save_every == 0 or step == arguments.steps:
                 path = save_model(model, settings, step, arguments.savepath)
     except KeyboardInterrupt:
-        if step := int(optimizer.iterations):  # The interrupted call's steps count, too.
+        if step := int(optimizer.iterations):  # Adam counts the interrupted call, too.
             path = save_model(model, settings, step, arguments.savepath)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         sys.exit(130)
@@ -241,7 +241,7 @@ def test(arguments, model, settings):
         inputs = tf.one_hot([[LETTERS.index(letter) for letter in arguments.input]], len(task.letters))
     letters = task.prettify(inputs)
     logits, weights, self_attention_weights = model(inputs)
-    weights = weights.numpy()[0].astype(np.float64)  # A float32 prints as 0.10000000149.
+    weights = weights.numpy()[0].astype(np.float64)  # tolist() of float32: 0.10000000149
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
         print(f"Input: \n{letters}")
         print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
@@ -263,12 +263,12 @@ def test(arguments, model, settings):
     print(f"\nAccuracy on {len(right)} new samples of length {length}: ", end="")
     print(f"{sequences:.2%} of sequences, {outputs:.2%} of output steps", flush=True)
     if arguments.plot:
-        outputs = "Output step", [*task.letters[1:], "|A−B|"]
+        rows = "Output step", [*task.letters[1:], "|A−B|"]
         path = arguments.plotpath / "encoder_decoder_attention.png"
-        draw_heatmap("Encoder-decoder attention", weights, outputs, ("Input step", letters[0, :, 0]), path)
+        draw_heatmap("Encoder-decoder attention", weights, rows, ("Input step", letters[0, :, 0]), path)
         if settings["self_att"]:
             path = arguments.plotpath / "self_attention.png"
-            draw_heatmap("Self-attention", self_attention_weights, outputs, outputs, path)
+            draw_heatmap("Self-attention", self_attention_weights, rows, rows, path)
 
 
 def draw_losses(losses, path):
@@ -285,7 +285,7 @@ def draw_heatmap(title, weights, rows, columns, path):
     cells = np.array([min(0.6, 14 / len(names)) for _, names in (columns, rows)])  # Width, height in inches.
     size = np.maximum(cells * weights.shape[::-1] + (2.5, 1.5), (5, 2.5))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    brightest = max(2 / weights.shape[1], weights.max())  # All equal, they get the middle colour.
+    brightest = max(2 / weights.shape[1], weights.max())  # Weights that are all equal get the middle colour.
     figure.colorbar(axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto"), label="Attention weight")
     axes.set_title(title)
     for axis, (label, names), cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells, strict=True):

@@ -55,7 +55,7 @@ either.add_argument("--input", type=str.upper, help="the sequence, such as BBABC
 
 
 def parse_arguments(argv=None):
-    """Return the flags, a Namespace; refuse in one line what suits no model at all."""
+    """Return the flags; refuse in one line what suits no model. See check(), too."""
     arguments = parser.parse_args(argv)
     if not (arguments.train or arguments.test or arguments.plot):
         parser.exit(2, parser.format_help())
@@ -110,9 +110,9 @@ class Task:
         One-hot float32 (*shape, length, vocab_size) and int32 (*shape, 1).
         """
         size = (*shape, length or self.max_len + 1)
-        letters = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
-        inputs = np.eye(len(self.letters), dtype=np.float32)[letters]
-        counts = np.sum(letters[..., 1:] == letters[..., :1], axis=-1, keepdims=True)
+        indices = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
+        inputs = np.eye(len(self.letters), dtype=np.float32)[indices]
+        counts = np.sum(indices[..., 1:] == indices[..., :1], axis=-1, keepdims=True)
         return inputs, counts.astype(np.int32)
 
     def prettify(self, inputs):
@@ -179,7 +179,7 @@ class AttentionModel(tf.keras.Model):
 
     Returns:
         logits: float32 (batch, 1, max_len + 1), a score for each count that the signal's letter may have.
-        weights: float32 (batch, 1, length), how much the output step attends to each letter.
+        weights: float32 (batch, 1, length), how much the output step attends to each input step.
         encoder_weights: list of float32 (batch, length, length), the self-attention of each encoder layer.
     """
 
@@ -191,7 +191,7 @@ class AttentionModel(tf.keras.Model):
             shape = (1, max_len + 1, hidden)
             self.positional_encoding = self.add_weight(shape, "zeros", name="positional_encoding")
         self.encoder = [EncoderLayer(hidden, f"encoder_layer_{layer + 1}") for layer in range(enc_layers)]
-        # The learnt query. Zeros give equal scores, so no letter is preferred at first.
+        # The learnt query; zeros at first, as the softmax of equal scores prefers nothing.
         self.query = self.add_weight(name="query", shape=(1, 1, hidden), initializer="zeros")
         self.attention = Attention()
         self.logits_layer = tf.keras.layers.Dense(max_len + 1, name="logits_layer")
@@ -215,7 +215,7 @@ class AttentionModel(tf.keras.Model):
 def train(arguments):
     """Train a model, print its loss, save it and draw the loss. Return the model and its settings, a dict.
 
-    Ctrl-C saves what it has reached. It and a loss that is not finite end the program.
+    A loss that is not finite ends the program. So does Ctrl-C, which saves what there is.
     """
     given = {name: value for name, value in vars(arguments).items() if name in DEFAULTS and value is not None}
     settings = DEFAULTS | given
@@ -224,7 +224,7 @@ def train(arguments):
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
-    optimizer.build(model.trainable_variables)  # Else run_steps would make Adam's, and be compiled twice.
+    optimizer.build(model.trainable_variables)  # Else run_steps does, and is traced twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
@@ -238,7 +238,7 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs more than so small a step: each runs several, and ends where a loss or a save is due.
+    # Calling costs about as much as a small step, so a call runs up to 50; none runs past a loss or a save.
     per_call = np.gcd.reduce([50, arguments.print_every, arguments.save_every])
     losses, step = [], 0
     try:
@@ -254,7 +254,7 @@ def train(arguments):
             if step % arguments.save_every == 0 or step == arguments.steps:
                 path = save_model(model, settings, step, arguments.savepath)
     except KeyboardInterrupt:
-        if step := int(optimizer.iterations):  # The interrupted call's steps count, too.
+        if step := int(optimizer.iterations):  # Adam counts the interrupted call, too.
             path = save_model(model, settings, step, arguments.savepath)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         sys.exit(130)
@@ -276,7 +276,7 @@ def test(arguments, model, settings):
         inputs = one_hot[[LETTERS.index(letter) for letter in arguments.input]][None]
     letters = task.prettify(inputs)
     logits, weights, encoder_weights = model(inputs)
-    weights = weights.numpy()[0].astype(np.float64)  # A float32 prints as 0.10000000149.
+    weights = weights.numpy()[0].astype(np.float64)  # tolist() of float32: 0.10000000149
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
         print(f"Input: \n{letters}")
         print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
@@ -320,7 +320,7 @@ def draw_heatmap(title, weights, rows, columns, path):
     cells = np.array([min(0.6, 14 / len(names)) for _, names in (columns, rows)])  # Width, height in inches.
     size = np.maximum(cells * weights.shape[::-1] + (2.5, 1.5), (5, 2.5))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    brightest = max(2 / weights.shape[1], weights.max())  # All equal, they get the middle colour.
+    brightest = max(2 / weights.shape[1], weights.max())  # Weights that are all equal get the middle colour.
     figure.colorbar(axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto"), label="Attention weight")
     axes.set_title(title)
     for axis, (label, names), cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells, strict=True):

@@ -154,7 +154,7 @@ SIZES = [
 def test_other_sizes_train_test_and_plot(size, drawn, tmp_path):
     task, flags, length, outputs, plots = size
     paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
-    steps = ("--steps", 2, "--print_every", 1)
+    steps = ("--steps", 2, "--print_every", 1, "--seed", 0)
     output, figures = drawn(task, "--train", "--test", "--plot", *steps, *flags, *paths)
     training, testing = output.split("Input: ")
     losses = r"Iteration 1 - Loss \S+\nIteration 2 - Loss \S+\n"

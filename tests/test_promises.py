@@ -78,11 +78,12 @@ def test_an_edit_that_changes_the_weights_is_named_as_the_cause(savepath, edited
 
 
 @pytest.mark.parametrize("mode", ("--train", "--test"))
-def test_an_edit_that_raises_shows_its_own_traceback(mode, savepath, edited):
-    with pytest.raises(NameError, match="name 'logit' is not defined") as caught:
-        program.in_process(edited("softmax(logits,", "softmax(logit,"), mode, "--savepath", savepath)
+@pytest.mark.parametrize("edit", ("softmax(logit,", "softmax(logits, 2,"))
+def test_an_edit_that_raises_shows_its_own_traceback(edit, mode, savepath, edited):
+    with pytest.raises((NameError, TypeError), match="'logit' is not defined|'axis'") as caught:
+        program.in_process(edited("softmax(logits,", edit), mode, "--savepath", savepath)
     shown = "".join(traceback.format_exception(caught.value))
-    assert "weights = tf.nn.softmax(logit, axis=-1)" in shown
+    assert f"weights = tf.nn.{edit} axis=-1)" in shown
     program.load_model(1, savepath)
 
 
