@@ -412,7 +412,7 @@ def check(arguments, settings):
     letters, longest = LETTERS[: settings["vocab_size"]], settings["max_len"] + 1
     text = arguments.input or arguments.signal or ""
     if not set(text) <= set(letters) or len(text) > longest:
-        parser.error(f"argument --input or --signal: {arguments.savepath} takes up to {longest} of {letters!r}")
+        parser.error(f"argument --input/--signal: for {arguments.savepath} at most {longest} of {letters!r}")
 
 
 # --- The program ----------------------------------------------------------------------
