@@ -31,7 +31,7 @@ LETTERS = " ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULTS = {"max_len": 10, "vocab_size": 3, "hidden": 64, "self_att": False}  # For --train.
 HERE = pathlib.Path(__file__).parent
 parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=TASK, allow_abbrev=False)
-flag = parser.add_argument
+flag = parser.add_argument  # Those of DEFAULTS are None where they are not given.
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
@@ -53,7 +53,7 @@ either.add_argument("--input", type=str.upper, help='test this sequence, such as
 
 
 def parse_arguments(argv=None):
-    """Return the flags; refuse in one line what suits no model. See check(), too."""
+    """Return the flags; refuse what no model can do. For a saved model, see check()."""
     arguments = parser.parse_args(argv)
     if not (arguments.train or arguments.test or arguments.plot):
         parser.exit(2, parser.format_help())
@@ -89,14 +89,14 @@ class Task:
     """Random sequences of letters, how often each letter occurs, and how far the first two counts differ.
 
     Args:
-        max_len: int, the length of a sequence and the highest count.
+        max_len: int, the length of a sequence, unless next_batch is given another.
         vocab_size: int, the number of letters, the blank not counted.
         generator: numpy.random.Generator that draws the letters.
     """
 
     def __init__(self, max_len, vocab_size, generator):
         self.generator = generator
-        self.letters = LETTERS[: vocab_size + 1]
+        self.letters = LETTERS[: vocab_size + 1]  # The blank comes first.
         self.max_len = max_len
 
     def next_batch(self, *shape, length=None):
@@ -160,7 +160,7 @@ class AttentionModel(tf.keras.Model):
 
     def __init__(self, max_len, vocab_size, hidden, self_att):
         super().__init__(name="model")
-        # A learnt query per output step; zeros at first, as the softmax of equal scores prefers nothing.
+        # A query per output step. Zeros at first: all scores are equal, and their softmax prefers nothing.
         self.query = self.add_weight(name="query", shape=(1, vocab_size + 1, hidden), initializer="zeros")
         self.key_layer = tf.keras.layers.Dense(hidden, name="key_layer")
         self.attention = Attention()
@@ -181,7 +181,7 @@ class AttentionModel(tf.keras.Model):
 
 
 def train(arguments):
-    """Train a model, print its loss, save it and draw the loss. Return the model and its settings, a dict.
+    """Train and save a model; print its loss, with --plot draw it. Return the model and its settings, a dict.
 
     A loss that is not finite ends the program. So does Ctrl-C, which saves what there is.
     """
@@ -192,12 +192,12 @@ def train(arguments):
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
-    optimizer.build(model.trainable_variables)  # Else run_steps does, and is traced twice.
+    optimizer.build(model.trainable_variables)  # Or run_steps does, and is traced twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
-    def run_steps(inputs, answers):
-        loss = 0.0  # For all that TensorFlow knows, the loop may have no rounds.
+    def run_steps(inputs, answers):  # A batch for each training step.
+        loss = 0.0  # TensorFlow builds the loop for any number of rounds, even none.
         for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits, *_ = model(inputs[index])
@@ -206,7 +206,7 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # Calling costs about as much as a small step, so a call runs up to 50; none runs past a loss or a save.
+    # A call costs about as much as a small step, so it runs up to 50, and ends where one prints or saves.
     per_call = np.gcd.reduce([50, arguments.print_every, arguments.save_every])
     losses, step = [], 0
     try:
@@ -233,15 +233,15 @@ def train(arguments):
 
 
 def test(arguments, model, settings):
-    """Print a model's answer to a sequence, its attention and its accuracy; draw the attention."""
+    """Print a model's answer to a sequence, its attention and accuracy; with --plot, draw the attention."""
     generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Other data than in the training.
     task = Task(settings["max_len"], settings["vocab_size"], generator)
     inputs, _ = task.next_batch(1, length=arguments.sample_len)
-    if arguments.input:
+    if arguments.input:  # In place of the drawn one.
         inputs = tf.one_hot([[LETTERS.index(letter) for letter in arguments.input]], len(task.letters))
     letters = task.prettify(inputs)
     logits, weights, self_attention_weights = model(inputs)
-    weights = weights.numpy()[0].astype(np.float64)  # tolist() of float32: 0.10000000149
+    weights = weights.numpy()[0].astype(np.float64)  # Else 0.1 becomes 0.10000000149.
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
         print(f"Input: \n{letters}")
         print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
@@ -263,7 +263,7 @@ def test(arguments, model, settings):
     print(f"\nAccuracy on {len(right)} new samples of length {length}: ", end="")
     print(f"{sequences:.2%} of sequences, {outputs:.2%} of output steps", flush=True)
     if arguments.plot:
-        rows = "Output step", [*task.letters[1:], "|A−B|"]
+        rows = ("Output step", [*task.letters[1:], "|A−B|"])  # Label and names.
         path = arguments.plotpath / "encoder_decoder_attention.png"
         draw_heatmap("Encoder-decoder attention", weights, rows, ("Input step", letters[0, :, 0]), path)
         if settings["self_att"]:
@@ -290,7 +290,7 @@ def draw_heatmap(title, weights, rows, columns, path):
     axes.set_title(title)
     for axis, (label, names), cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells, strict=True):
         axis.set_label_text(label)
-        steps = range(0, len(names), int(np.ceil(0.3 / cell)))  # As many names as there is room for.
+        steps = range(0, len(names), int(np.ceil(0.3 / cell)))  # A name takes 0.3 inches.
         axis.set_ticks(steps, [f"{names[step].replace(' ', '␣')}\n{step}" for step in steps])
     if cells.min() >= 0.35:  # Room for a number in each cell.
         for (row, column), weight in np.ndenumerate(weights):
