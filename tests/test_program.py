@@ -33,7 +33,11 @@ def drawn(monkeypatch):
     def run(task, *flags):
         module, figures = program.load(task), {}
         usual = module.save_figure
-        keep = lambda figure, path: figures.update({path.stem: figure}) or usual(figure, path)  # noqa: E731
+
+        def keep(figure, path):
+            figures[path.stem] = figure
+            usual(figure, path)
+
         monkeypatch.setattr(module, "save_figure", keep)
         return program.output_of(task, *flags), figures
 
