@@ -154,7 +154,7 @@ class AttentionModel(tf.keras.Model):
 
     def __init__(self, max_len, vocab_size, hidden):
         super().__init__(name="model")
-        # A query per output step. Zeros at first: all scores are equal, and their softmax prefers nothing.
+        # A learnt query per output step. Zeros at first: all scores are equal, their softmax prefers nothing.
         self.query = self.add_weight(name="query", shape=(1, vocab_size, hidden), initializer="zeros")
         self.key_layer = tf.keras.layers.Dense(hidden, name="key_layer")
         self.attention = Attention()
