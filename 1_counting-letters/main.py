@@ -143,7 +143,7 @@ class Attention(tf.keras.layers.Layer):
 
 
 class AttentionModel(tf.keras.Model):
-    """One attention layer from letters to counts: what it mixes shows a count as a share, such as 2 of 5.
+    """One attention layer from letters to counts: its mixture shows a count as a share, such as 2 of 5.
 
     Call with one-hot float32 inputs (batch, length, vocab_size + 1).
 
@@ -238,7 +238,7 @@ def test(arguments, model, settings):
         print("\nEncoder-Decoder Attention: ")
         for step, row in enumerate(weights.round(3)):
             print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
-            print(row.tolist(), flush=True)
+            print(row.tolist())
 
     length, right = inputs.shape[1], []
     for _ in range(10):  # Ten batches, smaller ones if the sequences are long.

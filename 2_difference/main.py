@@ -248,12 +248,12 @@ def test(arguments, model, settings):
         print("\nEncoder-Decoder Attention: ")
         for step, row in enumerate(weights.round(3)):
             print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
-            print(row.tolist(), flush=True)
+            print(row.tolist())
         if settings["self_att"]:
             self_attention_weights = self_attention_weights.numpy()[0].astype(np.float64)
             print("\nSelf-Attention: ")
             for step, row in enumerate(self_attention_weights.round(3)):
-                print(f"Attention of Output step {step}:\n{row.tolist()}", flush=True)
+                print(f"Attention of Output step {step}:\n{row.tolist()}")
 
     length, right = inputs.shape[1], []
     for _ in range(10):  # Ten batches, smaller ones if the sequences are long.

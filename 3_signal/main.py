@@ -283,10 +283,10 @@ def test(arguments, model, settings):
         print("\nEncoder-Decoder Attention: ")
         for step, row in enumerate(weights.round(3)):
             print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
-            print(row.tolist(), flush=True)
+            print(row.tolist())
         if settings["pos_enc"]:
             norms = np.linalg.norm(model.positional_encoding[0], axis=-1).astype(np.float64)
-            print(f"\nL2-Norm of Positional Encoding:\n{norms.round(3).tolist()}", flush=True)
+            print(f"\nL2-Norm of Positional Encoding:\n{norms.round(3).tolist()}")
 
     length, right = inputs.shape[1], []
     for _ in range(10):  # Ten batches, smaller ones if the sequences are long.
