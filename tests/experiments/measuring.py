@@ -70,14 +70,14 @@ def score(logits, answers):
 
 
 def spread(values, form="{:.2f}"):
-    """Return the mean of the values and, in brackets, the least and the most."""
+    """Return the median of the values and, in brackets, the least and the most."""
     values = list(values)
-    texts = [form.format(value) for value in (np.mean(values), min(values), max(values))]
+    texts = [form.format(value) for value in (np.median(values), min(values), max(values))]
     return f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
 def percent(values):
-    """Return the mean, the least and the most of fractions as percentages."""
+    """Return the median, the least and the most of fractions as percentages."""
     return spread([100 * value for value in values], "{:.1f}").replace(" (", "% (")
 
 
@@ -101,15 +101,15 @@ def compare(title, head, groups, measure, *forms, each=False):
     Args:
         groups: dict from a label to a list of models, or of whatever is measured.
         measure: function from one of them to numbers; each has a word in `head`, a form as in `columns`.
-        each: bool, whether the median of the first number stands in the table, and each of them below it.
+        each: bool, whether each of the first numbers stands below the table.
     """
     rows, below = [], []
     for label, group in groups.items():
         found = [measure(one) for one in group]
         first = np.sort([100 * one[0] for one in found])
-        rows.append([label, *([f"{np.median(first):.1f}%"] if each else []), *columns(found, *forms)])
+        rows.append([label, *columns(found, *forms)])
         below += [f"{label}: {' '.join(map('{:.1f}'.format, first))}"] if each else []
-    table(title, ["", *(["median"] if each else []), *head], rows)
+    table(title, ["", *head], rows)
     print("", *below, sep="\n", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Check that every "mean (least to most)" of the pages is in what the experiments have printed.
+"""Check that every "median (least to most)" of the pages is in what the experiments have printed.
 
 python -m tests.experiments > figures.md
 python -m tests.experiments.ranges figures.md
