@@ -8,7 +8,7 @@ has one step for each letter of the vocabulary: how often that letter occurs.
 """
 
 # /// script
-# requires-python = ">=3.10"
+# requires-python = ">=3.9"
 # dependencies = ["matplotlib>=3.9,<4", "numpy>=2.0,<3", "tensorflow>=2.20,<2.23"]
 # ///
 
@@ -17,6 +17,7 @@ import atexit
 import gc
 import hashlib
 import json
+import math
 import os
 import pathlib
 import secrets
@@ -28,8 +29,10 @@ TASK = "Counting Letters"
 LETTERS = " ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULTS = {"max_len": 10, "vocab_size": 3, "hidden": 64}  # For --train; --test uses the saved ones.
 HERE = pathlib.Path(__file__).parent
-parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=TASK, allow_abbrev=False)
-flag = parser.add_argument  # Those of DEFAULTS are None where they are not given.
+ABOUT = f"{TASK}. Begin with --train --test --plot. Defaults are in brackets."
+parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=ABOUT, allow_abbrev=False)
+parser.formatter_class = argparse.MetavarTypeHelpFormatter
+flag = parser.add_argument  # Flags of DEFAULTS stay None: --test must tell "not given" from "given".
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
@@ -41,12 +44,12 @@ flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the mod
 flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/ beside main.py)")
 flag("--max_len", type=int, help=f"length of a sequence ({DEFAULTS['max_len']})")
 flag("--vocab_size", type=int, choices=range(1, 27), metavar="N", help=f"letters ({DEFAULTS['vocab_size']})")
-flag("--print_every", type=int, default=50, help="training steps per loss line (%(default)s)")
+flag("--print_every", type=int, default=50, help="steps per loss line; 1 prints soonest (%(default)s)")
 flag("--save_every", type=int, default=500, help="training steps per checkpoint (%(default)s)")
 flag("--seed", type=int, help="makes a run repeatable (none)")
 either = parser.add_mutually_exclusive_group()
 either.add_argument("--sample_len", type=int, help="length of the tested sequence (max_len)")
-either.add_argument("--input", type=str.upper, help='test this sequence, such as "AB BC" (random)')
+either.add_argument("--input", type=str.upper, metavar="TEXT", help='test this, such as "AB BC" (random)')
 
 
 def parse_arguments(argv=None):
@@ -56,8 +59,9 @@ def parse_arguments(argv=None):
         parser.exit(2, parser.format_help())
     arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
     for name, value in vars(arguments).items():
-        if type(value) in (int, float) and not (0 < value < 2**32 or (name == "seed" and value == 0)):
-            parser.error(f"argument --{name}: {value} is not above 0, or absurdly large")
+        least = {"seed": 0, "lr": 1e-9}.get(name, 1)
+        if type(value) in (int, float) and not least <= value < 2**32:
+            parser.error(f"argument --{name}: must be at least {least} and below 2**32, not {value}")
     vocab_size = arguments.vocab_size or (DEFAULTS["vocab_size"] if arguments.train else 26)
     if not set(arguments.input or "") <= set(LETTERS[: vocab_size + 1]):
         parser.error(f"argument --input: it is no sequence of {LETTERS[: vocab_size + 1]!r}")
@@ -67,14 +71,15 @@ def parse_arguments(argv=None):
 if __name__ == "__main__":
     parse_arguments()  # Wrong flags do not wait for the imports. main() parses again.
 # Fewer messages, and the same rounding with any number of cores. What you have set yourself wins.
-wanted = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "TF_NUM_INTRAOP_THREADS": "2"}
-os.environ.update(wanted | dict(os.environ))
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")
 gc.disable()  # Garbage collection would make the imports slower.
 try:
     import matplotlib.pyplot as pyplot
     import numpy as np
     import tensorflow as tf
-except ImportError as error:
+except ModuleNotFoundError as error:
     sys.exit(f"main.py: error: {error} (in Python {sys.version.split()[0]}); activate .venv, see README.md")
 gc.freeze()  # Later collections skip what was imported.
 gc.enable()
@@ -94,22 +99,23 @@ class Task:
     def __init__(self, max_len, vocab_size, generator):
         self.generator = generator
         self.letters = LETTERS[: vocab_size + 1]  # The blank comes first.
+        self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row a letter.
         self.max_len = max_len
 
     def next_batch(self, *shape, length=None):
-        """Return random inputs and how often each letter occurs in them; the length is max_len by default.
-
-        One-hot float32 (*shape, length, vocab_size + 1) and int32 (*shape, vocab_size).
-        """
+        """Return random inputs, one-hot float32 (*shape, length, vocab_size + 1), and the answers to them."""
         size = (*shape, length or self.max_len)
         indices = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
-        inputs = np.eye(len(self.letters), dtype=np.float32)[indices]
-        counts = np.sum(inputs, axis=-2)[..., 1:]  # Index 0 is the blank.
-        return inputs, counts.astype(np.int32)
+        inputs = self.one_hot[indices]
+        return inputs, self.answers(inputs)
+
+    def answers(self, inputs):
+        """Return how often each letter occurs, int32 (..., vocab_size), in (..., length, vocab_size + 1)."""
+        return np.sum(inputs, axis=-2)[..., 1:].astype(np.int32)  # Index 0 is the blank.
 
     def prettify(self, inputs):
-        """Return the letters, str (..., length, 1), of inputs (..., length, vocab_size + 1)."""
-        return np.array(list(self.letters))[np.argmax(inputs, axis=-1)][..., None]
+        """Return the letters in a column, str (..., length, 1), of inputs (..., length, vocab_size + 1)."""
+        return np.array(list(self.letters))[np.argmax(inputs, axis=-1, keepdims=True)]
 
 
 # --- The attention and the model ------------------------------------------------------
@@ -143,7 +149,7 @@ class Attention(tf.keras.layers.Layer):
 
 
 class AttentionModel(tf.keras.Model):
-    """One attention layer from letters to counts: its mixture shows a count as a share, such as 2 of 5.
+    """One attention layer from letters to counts. It averages, so it sees which share is 'A', not how many.
 
     Call with one-hot float32 inputs (batch, length, vocab_size + 1).
 
@@ -182,12 +188,12 @@ def train(arguments):
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
-    optimizer.build(model.trainable_variables)  # Or run_steps does, and is traced twice.
+    optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
     def run_steps(inputs, answers):  # A batch for each training step.
-        loss = 0.0  # TensorFlow builds the loop for any number of rounds, even none.
+        loss = 0.0  # The loop must have a loss to return even without a round.
         for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits, *_ = model(inputs[index])
@@ -196,8 +202,8 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs about as much as a small step, so it runs up to 50, and ends where one prints or saves.
-    per_call = np.gcd.reduce([50, arguments.print_every, arguments.save_every])
+    # A call costs more than a small step: it makes several, but never runs past a print or a save.
+    per_call = math.gcd(50, arguments.print_every, arguments.save_every)
     losses, step = [], 0
     try:
         while step < arguments.steps:
@@ -212,7 +218,8 @@ def train(arguments):
             if step % arguments.save_every == 0 or step == arguments.steps:
                 path = save_model(model, settings, step, arguments.savepath)
     except KeyboardInterrupt:
-        if step := int(optimizer.iterations):  # Adam counts the interrupted call, too.
+        step = int(optimizer.iterations)  # The interrupted call has changed the weights, too.
+        if step > 0:
             path = save_model(model, settings, step, arguments.savepath)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         sys.exit(130)
@@ -228,13 +235,13 @@ def test(arguments, model, settings):
     task = Task(settings["max_len"], settings["vocab_size"], generator)
     inputs, _ = task.next_batch(1, length=arguments.sample_len)
     if arguments.input:  # In place of the drawn one.
-        inputs = tf.one_hot([[LETTERS.index(letter) for letter in arguments.input]], len(task.letters))
-    letters = task.prettify(inputs)
+        inputs = task.one_hot[[[LETTERS.index(letter) for letter in arguments.input]]]
     logits, weights = model(inputs)
     weights = weights.numpy()[0].astype(np.float64)  # Else 0.1 becomes 0.10000000149.
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
-        print(f"Input: \n{letters}")
+        print(f"\nInput: \n{task.prettify(inputs)}")
         print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
+        print(f"\nTruth: \n{task.answers(inputs)}")
         print("\nEncoder-Decoder Attention: ")
         for step, row in enumerate(weights.round(3)):
             print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
@@ -242,14 +249,16 @@ def test(arguments, model, settings):
 
     length, right = inputs.shape[1], []
     for _ in range(10):  # Ten batches, smaller ones if the sequences are long.
-        inputs, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
-        right.extend(np.argmax(model(inputs)[0], axis=-1) == answers)
-    sequences, outputs = np.all(right, axis=-1).mean(), np.mean(right)
+        samples, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
+        right.extend(np.argmax(model(samples)[0], axis=-1) == answers)
     print(f"\nAccuracy on {len(right)} new samples of length {length}: ", end="")
-    print(f"{sequences:.2%} of sequences, {outputs:.2%} of output steps", flush=True)
+    print(f"{np.all(right, 1).mean():.2%} of sequences, {np.mean(right):.2%} of output steps", flush=True)
     if arguments.plot:
+        rows = ("Output step", [f"count of {letter}" for letter in task.letters[1:]])
+        letters = np.char.replace(task.prettify(inputs)[0, :, 0], " ", "␣")
+        columns = ("Input step", [f"{letter}\n{step}" for step, letter in enumerate(letters)])
         path = arguments.plotpath / "encoder_decoder_attention.png"
-        draw_heatmap("Encoder-decoder attention", weights, task.letters[1:], letters[0, :, 0], path)
+        draw_heatmap("Encoder-decoder attention", weights, rows, columns, path)
 
 
 def draw_losses(losses, path):
@@ -262,16 +271,17 @@ def draw_losses(losses, path):
 
 
 def draw_heatmap(title, weights, rows, columns, path):
-    """Draw attention weights, float (queries, keys), whose rows and columns have names, into a PNG file."""
-    cells = np.array([min(0.6, 14 / len(names)) for names in (columns, rows)])  # Width, height in inches.
-    size = np.maximum(cells * (len(columns), len(rows)) + (2.5, 1.5), (5, 2.5))  # With margins.
+    """Draw attention weights, float (queries, keys), into a PNG file; rows and columns are (label, names)."""
+    cells = np.array([min(0.6, 14 / len(names)) for _, names in (columns, rows)])  # Width, height in inches.
+    size = np.maximum(cells * weights.shape[::-1] + (3, 1.5), (5, 2.5))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    brightest = max(2 / len(columns), weights.max())  # Weights that are all equal get the middle colour.
-    figure.colorbar(axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto"), label="Attention weight")
-    axes.set(title=title, xlabel="Input step", ylabel="Output step")
-    for axis, names, cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells, strict=True):
-        steps = range(0, len(names), int(np.ceil(0.3 / cell)))  # A name takes 0.3 inches.
-        axis.set_ticks(steps, [f"{names[step].replace(' ', '␣')}\n{step}" for step in steps])
+    brightest = max(2 / weights.shape[1], weights.max())  # Weights that are all equal get the middle colour.
+    image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto")
+    figure.colorbar(image, label="Attention weight")
+    axes.set(title=title, xlabel=columns[0], ylabel=rows[0])
+    for axis, (_, names), cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells):
+        every = math.ceil(0.3 / cell)  # Leave out names that would overlap.
+        axis.set_ticks(range(0, len(names), every), names[::every])
     if cells.min() >= 0.35:  # Room for a number in each cell.
         for (row, column), weight in np.ndenumerate(weights):
             colour = "black" if weight > brightest / 2 else "white"
@@ -280,22 +290,22 @@ def draw_heatmap(title, weights, rows, columns, path):
 
 
 def save_figure(figure, path):
-    """Write a figure as a PNG file; close it unless there is a display to show it on."""
+    """Write a figure as a PNG file; close it unless a window or a notebook will show it."""
     path = write_file(path, lambda file: figure.savefig(file, dpi=150, format="png"))
     print(f"Plot saved to {path}.", flush=True)
-    if not figure.canvas.required_interactive_framework:
+    if pyplot.get_backend().lower() in ("agg", "cairo", "pdf", "pgf", "ps", "svg"):
         pyplot.close(figure)
 
 
 # --- Saving and loading ---------------------------------------------------------------
 
-HASH = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
+FILE_HASH = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
 
 
 def save_model(model, settings, step, savepath):
     """Save a model, and what it takes to build it, as checkpoint.npz. Return the path to print."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
-    arrays["description"] = json.dumps({"task": TASK, "step": step, "settings": settings, "program": HASH})
+    arrays["description"] = json.dumps(dict(task=TASK, step=step, settings=settings, program=FILE_HASH))
     return write_file(savepath / "checkpoint.npz", lambda file: np.savez(file, **arrays))
 
 
@@ -335,7 +345,7 @@ def load_model(arguments):
             weight.assign(arrays[weight.path.removeprefix("model/")])
     except (KeyError, TypeError, ValueError):
         sys.exit(f"main.py: error: {path} does not fit this main.py; undo an edit, or change --savepath")
-    if description.get("program", HASH) != HASH:  # Older checkpoints have none.
+    if description.get("program", FILE_HASH) != FILE_HASH:  # Older checkpoints have none.
         print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
     return model, settings
 
@@ -344,7 +354,7 @@ def check(arguments, settings):
     """Refuse flags that contradict a model's settings, a dict."""
     for name, value in settings.items():
         if getattr(arguments, name) not in (None, value):
-            parser.error(f"argument --{name}: in {arguments.savepath} it is {value}; name another --savepath")
+            parser.error(f"--{name} is {value} in {arguments.savepath}; leave it out, or change --savepath")
     letters = LETTERS[: settings["vocab_size"] + 1]
     if not set(arguments.input or "") <= set(letters):
         parser.error(f"argument --input: the model in {arguments.savepath} knows only {letters!r}")
@@ -364,11 +374,11 @@ def main(argv=None):
             pyplot.show()
     except (MemoryError, tf.errors.ResourceExhaustedError):
         atexit.register(os._exit, 1)  # Else TensorFlow may crash when Python ends.
-        sys.exit("main.py: error: out of memory; lower --batchsize, --max_len or --hidden")
+        sys.exit("main.py: error: out of memory; one of the sizes is too large for this machine")
     except BrokenPipeError:  # The reader, such as `head`, has gone; a normal exit would write to it again.
         os._exit(1)
     except OSError as error:
-        sys.exit(f"main.py: error: {error}")
+        sys.exit(f"main.py: error: {error}; --savepath and --plotpath can name other folders")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ With --pos_enc, each position adds a vector of its own to its letter.
 """
 
 # /// script
-# requires-python = ">=3.10"
+# requires-python = ">=3.9"
 # dependencies = ["matplotlib>=3.9,<4", "numpy>=2.0,<3", "tensorflow>=2.20,<2.23"]
 # ///
 
@@ -20,6 +20,7 @@ import atexit
 import gc
 import hashlib
 import json
+import math
 import os
 import pathlib
 import secrets
@@ -31,8 +32,10 @@ TASK = "Signal"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULTS = {"max_len": 10, "vocab_size": 3, "hidden": 64, "pos_enc": False, "enc_layers": 1}  # For --train.
 HERE = pathlib.Path(__file__).parent
-parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=TASK, allow_abbrev=False)
-flag = parser.add_argument  # Those of DEFAULTS are None where they are not given.
+ABOUT = f"{TASK}. Begin with --train --test --plot. Defaults are in brackets."
+parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=ABOUT, allow_abbrev=False)
+parser.formatter_class = argparse.MetavarTypeHelpFormatter
+flag = parser.add_argument  # Flags of DEFAULTS stay None: --test must tell "not given" from "given".
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
@@ -44,14 +47,14 @@ flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the mod
 flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/ beside main.py)")
 flag("--max_len", type=int, help=f"letters after the signal ({DEFAULTS['max_len']})")
 flag("--vocab_size", type=int, choices=range(1, 27), metavar="N", help=f"letters ({DEFAULTS['vocab_size']})")
-flag("--print_every", type=int, default=50, help="training steps per loss line (%(default)s)")
+flag("--print_every", type=int, default=50, help="steps per loss line; 1 prints soonest (%(default)s)")
 flag("--save_every", type=int, default=500, help="training steps per checkpoint (%(default)s)")
 flag("--seed", type=int, help="makes a run repeatable (none)")
 flag("--pos_enc", action="store_true", default=None, help="add positional encodings to the letters (off)")
 flag("--enc_layers", type=int, help=f"encoder layers ({DEFAULTS['enc_layers']})")
 either = parser.add_mutually_exclusive_group()
 either.add_argument("--signal", type=str.upper, choices=[*LETTERS], metavar="A", help="the signal (random)")
-either.add_argument("--input", type=str.upper, help="the sequence, such as BBABC (random)")
+either.add_argument("--input", type=str.upper, metavar="TEXT", help="the sequence, such as BBABC (random)")
 
 
 def parse_arguments(argv=None):
@@ -61,9 +64,9 @@ def parse_arguments(argv=None):
         parser.exit(2, parser.format_help())
     arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
     for name, value in vars(arguments).items():
-        above = -1 if name in ("seed", "enc_layers") else 0  # These two may be 0.
-        if type(value) in (int, float) and not above < value < 2**32:
-            parser.error(f"argument --{name}: {value} is not above {above}, or absurdly large")
+        least = {"seed": 0, "enc_layers": 0, "lr": 1e-9}.get(name, 1)
+        if type(value) in (int, float) and not least <= value < 2**32:
+            parser.error(f"argument --{name}: must be at least {least} and below 2**32, not {value}")
     letters = LETTERS[: arguments.vocab_size or (DEFAULTS["vocab_size"] if arguments.train else 26)]
     if not set(arguments.input or arguments.signal or "") <= set(letters):
         parser.error(f"argument --input or --signal: the letters are {letters!r}")
@@ -75,14 +78,15 @@ def parse_arguments(argv=None):
 if __name__ == "__main__":
     parse_arguments()  # Wrong flags do not wait for the imports. main() parses again.
 # Fewer messages, and the same rounding with any number of cores. What you have set yourself wins.
-wanted = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "TF_NUM_INTRAOP_THREADS": "2"}
-os.environ.update(wanted | dict(os.environ))
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")
 gc.disable()  # Garbage collection would make the imports slower.
 try:
     import matplotlib.pyplot as pyplot
     import numpy as np
     import tensorflow as tf
-except ImportError as error:
+except ModuleNotFoundError as error:
     sys.exit(f"main.py: error: {error} (in Python {sys.version.split()[0]}); activate .venv, see README.md")
 gc.freeze()  # Later collections skip what was imported.
 gc.enable()
@@ -102,22 +106,25 @@ class Task:
     def __init__(self, max_len, vocab_size, generator):
         self.generator = generator
         self.letters = LETTERS[:vocab_size]
+        self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row a letter.
         self.max_len = max_len
 
     def next_batch(self, *shape, length=None):
-        """Return random inputs and their answers. length counts the signal, too; the default is max_len + 1.
-
-        One-hot float32 (*shape, length, vocab_size) and int32 (*shape, 1).
-        """
+        """Return random inputs, one-hot float32 (*shape, length, vocab_size), and the answers to them."""
         size = (*shape, length or self.max_len + 1)
         indices = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
-        inputs = np.eye(len(self.letters), dtype=np.float32)[indices]
-        counts = np.sum(indices[..., 1:] == indices[..., :1], axis=-1, keepdims=True)
-        return inputs, counts.astype(np.int32)
+        inputs = self.one_hot[indices]
+        return inputs, self.answers(inputs)
+
+    def answers(self, inputs):
+        """Return how often the first letter follows, int32 (..., 1), in (..., length, vocab_size)."""
+        signal, rest = inputs[..., :1, :], inputs[..., 1:, :]
+        alike = np.sum(signal * rest, axis=-1)  # 1 where a letter is that of the signal, else 0.
+        return np.sum(alike, axis=-1, keepdims=True).astype(np.int32)
 
     def prettify(self, inputs):
-        """Return the letters, str (..., length, 1), of inputs (..., length, vocab_size)."""
-        return np.array(list(self.letters))[np.argmax(inputs, axis=-1)][..., None]
+        """Return the letters in a column, str (..., length, 1), of inputs (..., length, vocab_size)."""
+        return np.array(list(self.letters))[np.argmax(inputs, axis=-1, keepdims=True)]
 
 
 # --- The attention and the model ------------------------------------------------------
@@ -224,12 +231,12 @@ def train(arguments):
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
     model = AttentionModel(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
-    optimizer.build(model.trainable_variables)  # Or run_steps does, and is traced twice.
+    optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
     def run_steps(inputs, answers):  # A batch for each training step.
-        loss = 0.0  # TensorFlow builds the loop for any number of rounds, even none.
+        loss = 0.0  # The loop must have a loss to return even without a round.
         for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits, *_ = model(inputs[index])
@@ -238,8 +245,8 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs about as much as a small step, so it runs up to 50, and ends where one prints or saves.
-    per_call = np.gcd.reduce([50, arguments.print_every, arguments.save_every])
+    # A call costs more than a small step: it makes several, but never runs past a print or a save.
+    per_call = math.gcd(50, arguments.print_every, arguments.save_every)
     losses, step = [], 0
     try:
         while step < arguments.steps:
@@ -254,7 +261,8 @@ def train(arguments):
             if step % arguments.save_every == 0 or step == arguments.steps:
                 path = save_model(model, settings, step, arguments.savepath)
     except KeyboardInterrupt:
-        if step := int(optimizer.iterations):  # Adam counts the interrupted call, too.
+        step = int(optimizer.iterations)  # The interrupted call has changed the weights, too.
+        if step > 0:
             path = save_model(model, settings, step, arguments.savepath)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         sys.exit(130)
@@ -269,17 +277,16 @@ def test(arguments, model, settings):
     generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Other data than in the training.
     task = Task(settings["max_len"], settings["vocab_size"], generator)
     inputs, _ = task.next_batch(1)
-    one_hot = np.eye(len(task.letters), dtype=np.float32)
     if arguments.signal:
-        inputs[0, 0] = one_hot[LETTERS.index(arguments.signal)]
+        inputs[0, 0] = task.one_hot[LETTERS.index(arguments.signal)]
     if arguments.input:  # In place of the drawn one.
-        inputs = one_hot[[LETTERS.index(letter) for letter in arguments.input]][None]
-    letters = task.prettify(inputs)
+        inputs = task.one_hot[[[LETTERS.index(letter) for letter in arguments.input]]]
     logits, weights, encoder_weights = model(inputs)
     weights = weights.numpy()[0].astype(np.float64)  # Else 0.1 becomes 0.10000000149.
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
-        print(f"Input: \n{letters}")
+        print(f"\nInput: \n{task.prettify(inputs)}")
         print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
+        print(f"\nTruth: \n{task.answers(inputs)}")
         print("\nEncoder-Decoder Attention: ")
         for step, row in enumerate(weights.round(3)):
             print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
@@ -290,18 +297,19 @@ def test(arguments, model, settings):
 
     length, right = inputs.shape[1], []
     for _ in range(10):  # Ten batches, smaller ones if the sequences are long.
-        inputs, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
-        right.extend(np.argmax(model(inputs)[0], axis=-1) == answers)
+        samples, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
+        right.extend(np.argmax(model(samples)[0], axis=-1) == answers)
     accuracy = np.mean(right)  # A sequence has one output step, so both shares are the same.
     print(f"\nAccuracy on {len(right)} new samples of length {length}: ", end="")
     print(f"{accuracy:.2%} of sequences, {accuracy:.2%} of output steps", flush=True)
     if arguments.plot:
-        input_axis = ("Input step", letters[0, :, 0])  # Label and names.
+        rows, letters = ("Output step", ["count"]), task.prettify(inputs)[0, :, 0]
+        columns = ("Input step", [f"{letter}\n{step}" for step, letter in enumerate(letters)])
         path = arguments.plotpath / "encoder_decoder_attention.png"
-        draw_heatmap("Encoder-decoder attention", weights, ("Output step", ["count"]), input_axis, path)
+        draw_heatmap("Encoder-decoder attention", weights, rows, columns, path)
         for layer, layer_weights in enumerate(encoder_weights, start=1):
             path = arguments.plotpath / f"encoder_self_attention_{layer}.png"
-            draw_heatmap(f"Encoder layer {layer}", layer_weights[0].numpy(), input_axis, input_axis, path)
+            draw_heatmap(f"Encoder layer {layer}", layer_weights[0].numpy(), columns, columns, path)
         if settings["pos_enc"]:
             draw_norms(norms, arguments.plotpath / "positional_encoding.png")
 
@@ -318,15 +326,15 @@ def draw_losses(losses, path):
 def draw_heatmap(title, weights, rows, columns, path):
     """Draw attention weights, float (queries, keys), into a PNG file; rows and columns are (label, names)."""
     cells = np.array([min(0.6, 14 / len(names)) for _, names in (columns, rows)])  # Width, height in inches.
-    size = np.maximum(cells * weights.shape[::-1] + (2.5, 1.5), (5, 2.5))  # With margins.
+    size = np.maximum(cells * weights.shape[::-1] + (3, 1.5), (5, 2.5))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
     brightest = max(2 / weights.shape[1], weights.max())  # Weights that are all equal get the middle colour.
-    figure.colorbar(axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto"), label="Attention weight")
-    axes.set_title(title)
-    for axis, (label, names), cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells, strict=True):
-        axis.set_label_text(label)
-        steps = range(0, len(names), int(np.ceil(0.3 / cell)))  # A name takes 0.3 inches.
-        axis.set_ticks(steps, [f"{names[step]}\n{step}" for step in steps])
+    image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto")
+    figure.colorbar(image, label="Attention weight")
+    axes.set(title=title, xlabel=columns[0], ylabel=rows[0])
+    for axis, (_, names), cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells):
+        every = math.ceil(0.3 / cell)  # Leave out names that would overlap.
+        axis.set_ticks(range(0, len(names), every), names[::every])
     if cells.min() >= 0.35:  # Room for a number in each cell.
         for (row, column), weight in np.ndenumerate(weights):
             colour = "black" if weight > brightest / 2 else "white"
@@ -344,22 +352,22 @@ def draw_norms(norms, path):
 
 
 def save_figure(figure, path):
-    """Write a figure as a PNG file; close it unless there is a display to show it on."""
+    """Write a figure as a PNG file; close it unless a window or a notebook will show it."""
     path = write_file(path, lambda file: figure.savefig(file, dpi=150, format="png"))
     print(f"Plot saved to {path}.", flush=True)
-    if not figure.canvas.required_interactive_framework:
+    if pyplot.get_backend().lower() in ("agg", "cairo", "pdf", "pgf", "ps", "svg"):
         pyplot.close(figure)
 
 
 # --- Saving and loading ---------------------------------------------------------------
 
-HASH = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
+FILE_HASH = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
 
 
 def save_model(model, settings, step, savepath):
     """Save a model, and what it takes to build it, as checkpoint.npz. Return the path to print."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
-    arrays["description"] = json.dumps({"task": TASK, "step": step, "settings": settings, "program": HASH})
+    arrays["description"] = json.dumps(dict(task=TASK, step=step, settings=settings, program=FILE_HASH))
     return write_file(savepath / "checkpoint.npz", lambda file: np.savez(file, **arrays))
 
 
@@ -399,7 +407,7 @@ def load_model(arguments):
             weight.assign(arrays[weight.path.removeprefix("model/")])
     except (KeyError, TypeError, ValueError):
         sys.exit(f"main.py: error: {path} does not fit this main.py; undo an edit, or change --savepath")
-    if description.get("program", HASH) != HASH:  # Older checkpoints have none.
+    if description.get("program", FILE_HASH) != FILE_HASH:  # Older checkpoints have none.
         print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
     return model, settings
 
@@ -408,7 +416,7 @@ def check(arguments, settings):
     """Refuse flags that contradict a model's settings, a dict."""
     for name, value in settings.items():
         if getattr(arguments, name) not in (None, value):
-            parser.error(f"argument --{name}: in {arguments.savepath} it is {value}; name another --savepath")
+            parser.error(f"--{name} is {value} in {arguments.savepath}; leave it out, or change --savepath")
     letters, longest = LETTERS[: settings["vocab_size"]], settings["max_len"] + 1
     text = arguments.input or arguments.signal or ""
     if not set(text) <= set(letters) or len(text) > longest:
@@ -429,11 +437,11 @@ def main(argv=None):
             pyplot.show()
     except (MemoryError, tf.errors.ResourceExhaustedError):
         atexit.register(os._exit, 1)  # Else TensorFlow may crash when Python ends.
-        sys.exit("main.py: error: out of memory; lower --batchsize, --max_len or --hidden")
+        sys.exit("main.py: error: out of memory; one of the sizes is too large for this machine")
     except BrokenPipeError:  # The reader, such as `head`, has gone; a normal exit would write to it again.
         os._exit(1)
     except OSError as error:
-        sys.exit(f"main.py: error: {error}")
+        sys.exit(f"main.py: error: {error}; --savepath and --plotpath can name other folders")
 
 
 if __name__ == "__main__":
