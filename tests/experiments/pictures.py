@@ -15,9 +15,12 @@ WIDTH = 1680
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Of Okabe and Ito (2008).
 STYLE = {"font.size": 15, "lines.linewidth": 2.5, "lines.markersize": 8, "legend.title_fontsize": 13}
 SHOWN = {1: lesson_1.SHOWN, 2: "ABB CBACBC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
-COUNTS = ["count of A", "count of B", "count of C"]
+TINTS = ("#8cbfde", "#f0a878", "#8fd0b9")  # Of the first three, for the letters A, B, C.
+COUNTS, INPUT = ["count of A", "count of B", "count of C"], "Input step (␣ is the blank)"
+TEN, OF_TEN, BAND = range(1, 11), "median of 10 training runs", "; band: least to most"
 POSITIONS = {"without positions": lesson_3.PLAIN, "with --pos_enc": lesson_3.MARKED}
-FORMING = (200, 500, 2000)  # Training steps.
+HIGHEST = 0.3  # The colours of all heatmaps end here: so a colour means the same weight in each.
+FORMING = (0, 200, 500, 2000)  # Training steps.
 
 
 def save(figure, task, name):
@@ -26,6 +29,18 @@ def save(figure, task, name):
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=WIDTH / figure.get_figwidth(), metadata={"Software": None})
     pyplot.close(figure)
+
+
+def short(number):
+    """Return a number from 0 to 1 with two decimals, as the lessons write it."""
+    return f"{number:.2f}".removeprefix("0")
+
+
+def attention(trained, run, text, output=1, seeds=TEN):
+    """Return attention weights on a text, the output-th of what models give, float (seeds, rows, columns)."""
+    inputs = measuring.spell(run.task, text).inputs
+    found = [np.array(model(inputs)[output]) for model in trained.models(run, seeds)]
+    return np.stack([one.reshape(one.shape[-2:]) for one in found])
 
 
 def new_axes(title, across, down):
@@ -37,51 +52,55 @@ def new_axes(title, across, down):
     return figure, plane
 
 
-def add_legend(figure, number, *, band=True, middle="Mean"):
-    """Put the legend of a figure, of a number of trainings, below it, where it hides no curve."""
-    title = f"{middle} of {number} trainings" + ("; band: least to most" if band else "")
-    figure.legend(title=title, loc="outside lower center", ncols=2, fontsize=13)
+def add_legend(figure, more="", columns=2):
+    """Put the legend of a figure of ten training runs below it, where it hides no curve."""
+    title = OF_TEN.capitalize() + more
+    figure.legend(title=title, loc="outside lower center", ncols=columns, fontsize=13)
 
 
-def draw_range(plane, across, curves, label, colour, middle=np.mean, **options):
-    """Draw the middle of curves, float (seeds, points), and a shaded band from the least to the most."""
-    plane.plot(across, middle(curves, axis=0), color=colour, label=label, **options)
+def draw_range(plane, across, curves, label, colour, **options):
+    """Draw the median of curves, float (seeds, points), and a shaded band from the least to the most."""
+    plane.plot(across, np.median(curves, axis=0), color=colour, label=label, **options)
     plane.fill_between(across, np.min(curves, axis=0), np.max(curves, axis=0), color=colour, alpha=0.2, lw=0)
 
 
-def draw_weights(plane, weights, rows, columns, highest, title, *, numbers=True):
-    """Draw attention weights, float (rows, columns), also as a number in each cell. Return the image."""
-    image = plane.imshow(weights, vmin=0, vmax=highest, cmap="viridis", aspect="auto")
-    plane.set_title(title, loc="left")
-    plane.set_xticks(range(len(columns)), ["␣" if name == " " else name for name in columns])
-    plane.set_yticks(range(len(rows)), rows)
-    for (row, column), weight in np.ndenumerate(weights) if numbers else ():
-        colour = "black" if weight > highest / 2 else "white"
-        plane.text(column, row, f"{weight:.2f}".removeprefix("0"), ha="center", va="center", color=colour)
-    return image
+def draw_heatmaps(task, name, maps, across, *, size, down="", label="Attention weight (one training run)"):
+    """Draw heatmaps below each other, the median of seeds.
 
-
-def draw_shown(trained, run, output, rows, name, columns=None, across="Input (␣ is the blank)", down=""):
-    """Draw the heatmap of the model of seed 1 for the sequence that the lesson shows.
-
-    The weights are the output-th of what the model gives. The names of the columns are the letters where they
-    are not given.
+    Args:
+        maps: list of (title, names of rows, of columns, weights: float (seeds, rows, columns)).
     """
-    inputs = measuring.spell(run.task, SHOWN[run.task]).inputs
-    weights = trained.models(run, [1])[0](inputs)[output].numpy()[0]
-    figure, plane = pyplot.subplots(figsize=(8, 1.5 + 0.6 * len(rows)), layout="constrained")
-    title = "Attention weights of one training"
-    figure.colorbar(draw_weights(plane, weights, rows, columns or SHOWN[run.task], weights.max(), title))
+    figure, planes = pyplot.subplots(len(maps), 1, figsize=size, layout="constrained", squeeze=False)
+    for plane, (title, rows, columns, weights) in zip(planes[:, 0], maps, strict=True):
+        weights = np.median(weights, axis=0)
+        image = plane.imshow(weights, vmin=0, vmax=HIGHEST, aspect="auto")
+        plane.set_title(title, loc="left")
+        plane.set_xticks(range(len(columns)), ["␣" if name == " " else name for name in columns])
+        plane.set_yticks(range(len(rows)), rows)
+        for (row, column), weight in np.ndenumerate(weights):
+            colour = "black" if weight > HIGHEST / 2 else "white"
+            plane.text(column, row, short(weight), ha="center", va="center", color=colour)
     plane.set(xlabel=across, ylabel=down)
-    save(figure, run.task, name)
+    figure.colorbar(image, ax=planes, label=label, extend="max")
+    save(figure, task, name)
 
 
-DATA, LEARNT, RULE = "#eeeeee", "#cfe3f1", "#fbe3d0"
-COLOUR_NAMES = {LEARNT: "blue: has learnt weights", RULE: "orange: a fixed rule", DATA: "grey: data"}
+def draw_bars(plane, heights, names, title, colour=COLOURS[5]):
+    """Draw bars with their heights as numbers above them."""
+    plane.bar_label(plane.bar(range(len(names)), heights, color=colour), map(short, heights), fontsize=13)
+    plane.set_title(title, loc="left", fontsize=15)
+    plane.set_xticks(range(len(names)), names)
+    plane.set(yticks=[], ylim=(0, 1.25 * max(heights)))
+    plane.spines[["top", "left", "right"]].set_visible(False)
+
+
+DATA, LEARNT, RULE, KNOWN, NEW = "#eeeeee", "#cfe3f1", "#fbe3d0", "#ffffff", "#f6d96b"
+COLOUR_NAMES = {LEARNT: "blue: learnt numbers", RULE: "orange: a fixed rule"}
+COLOUR_NAMES |= {KNOWN: "white: from a lesson", NEW: "yellow: new", DATA: "grey: data"}
 DIAGRAMS = {
     # From top to bottom: colour, text, what flows on. Beside it: number from the top, left (-1) or right (1),
-    # colour, text, what flows; to the right it flows out. Around: from, to, what flows.
-    1: (
+    # colour, text, what flows; to the right it flows out. Around: from, to, what flows. In a frame: from, to.
+    (1, "diagram"): (
         [
             (DATA, "␣  B  C  ␣  C  B  B  A  A  ␣", "one-hot, 10 × 4"),
             (LEARNT, "key_layer, dense:\na key for each letter", "key, 10 × 64"),
@@ -97,7 +116,7 @@ DIAGRAMS = {
         ],
         [(1, 3, "value = key\n10 × 64")],
     ),
-    2: (
+    (2, "diagram"): (
         [
             (DATA, "A  B  B  ␣  C  B  A  C  B  C", "one-hot, 10 × 4"),
             (LEARNT, "key_layer, dense:\na key for each letter", "key = value, 10 × 64"),
@@ -113,7 +132,7 @@ DIAGRAMS = {
         ],
         [],
     ),
-    3: (
+    (3, "diagram"): (
         [
             (DATA, "B  B  A  B  C  C  A  B  C  A  B", "one-hot, 11 × 3; the first is the signal"),
             (LEARNT, "embedding, dense", "11 × 64"),
@@ -131,13 +150,35 @@ DIAGRAMS = {
         ],
         [],
     ),
+    (3, "block"): (
+        [
+            (DATA, "the   cat   sat   on   the", "5 words"),
+            (KNOWN, "embedding and positions: Lesson 3", "5 × 512"),
+            (
+                NEW,
+                "three matrices for each head: W_Q, W_K, W_V",
+                "queries, keys, values: 5 × 64 for each of 8 heads",
+            ),
+            (KNOWN, "self-attention in each head: Lesson 2", "8 mixtures, 5 × 64"),
+            (NEW, "the heads side by side, times W_O", "5 × 512"),
+            (KNOWN, "residual, layer norm: Lesson 1", ""),
+            (KNOWN, "cross-attention, residual, layer norm: Lesson 1", ""),
+            (KNOWN, "two dense layers for each word: Lesson 3", ""),
+            (KNOWN, "residual, layer norm: Lesson 1", "5 × 512, through N blocks"),
+            (KNOWN, "dense layer, softmax: Lesson 1", "at each place, a probability for each word"),
+            (DATA, "cat   sat   on   the   mat", ""),
+        ],
+        [(3, -1, NEW, "causal mask", "5 × 5"), (6, -1, DATA, "another text,\nto translate", "")],
+        [(1, 5, ""), (6, 8, "")],
+        (2, 8),
+    ),
 }
 
 
-def draw_diagram(task):
-    """Draw the way of the sequence that the lesson shows through the model of its task, with all shapes."""
-    chain, beside, around = DIAGRAMS[task]
-    figure, plane = pyplot.subplots(figsize=(10, 1.4 * len(chain)), layout="constrained")
+def draw_diagram(task, name="diagram"):
+    """Draw the way of a sequence through a model, with all shapes."""
+    chain, beside, around, *frames = DIAGRAMS[task, name]
+    figure, plane = pyplot.subplots(figsize=(10, (1 if frames else 1.4) * len(chain)), layout="constrained")
     plane.set(xlim=(-4.5, 4.5), ylim=(0.6 - len(chain), 0.4))
     plane.axis("off")
 
@@ -166,46 +207,49 @@ def draw_diagram(task):
     for start, end, text in around:
         bend = "arc,angleA=0,angleB=0,armA=340,armB=340,rad=8"
         arrow(boxes[start], boxes[end], text, (1.9, -(start + end) / 2), bend)
+    for start, end in frames:
+        style = {"fill": False, "linestyle": "--", "edgecolor": "#666666", "linewidth": 1.5}
+        plane.add_patch(pyplot.Rectangle((-4.4, -end - 0.45), 8.8, end - start + 0.9, **style))
+        plane.text(4.3, -start + 0.1, "one block", ha="right", fontsize=17)
     used = {colour for _, _, colour, _, _ in beside} | {colour for colour, _, _ in chain}
     legend = "\n".join(name for colour, name in COLOUR_NAMES.items() if colour in used)
     plane.text(-4.4, 1 - len(chain), legend, fontsize=15, va="center")
-    save(figure, task, "diagram")
+    save(figure, task, name)
 
 
 def draw_forming(trained):
-    """Draw the heatmap of Task 1 while it forms."""
-    figure, planes = pyplot.subplots(4, 1, figsize=(8, 10), layout="constrained")
-    weights, inputs = np.full((3, 10), 0.1), measuring.spell(1, SHOWN[1]).inputs
-    for plane, step in zip(planes, (0, *FORMING), strict=True):
-        if step:  # The queries are zeros at the start: all keys are alike to them.
-            weights = trained.models(lesson_1.run(flags=f"--steps {step}"), [1])[0](inputs)[1].numpy()[0]
-        image = draw_weights(plane, weights, COUNTS, SHOWN[1], 0.25, f"Training step {step}")
-    planes[-1].set_xlabel("Input (␣ is the blank)")
-    figure.colorbar(image, ax=planes, label="Attention weight")
-    save(figure, 1, "attention_forming")
+    """Draw the heatmap of Task 1 while it forms: in one picture, and as four stills of a screen each."""
+    maps = []
+    for step in FORMING:  # The queries are zeros at the start, so all scores are equal.
+        run = lesson_1.run(flags="" if step == FORMING[-1] else f"--steps {step}")
+        weights = attention(trained, run, SHOWN[1], seeds=[1]) if step else np.full((1, 3, 10), 0.1)
+        maps.append((f"Training step {step:,}", COUNTS, SHOWN[1], weights))
+    draw_heatmaps(1, "attention_forming", maps, INPUT, size=(8, 10))
+    with pyplot.rc_context({"font.size": 18, "axes.titlesize": 26}):
+        for number, one in enumerate(maps, start=1):
+            draw_heatmaps(1, f"forming_{number}", [one], INPUT, size=(11.2, 6.3))
 
 
 def draw_lineup(trained):
     """Draw three heatmaps of one sequence without their names: flat, learnt, nearly perfect."""
-    figure, planes = pyplot.subplots(3, 1, figsize=(8, 7.5), layout="constrained")
-    for number, (plane, weights) in enumerate(zip(planes, lesson_1.lineup(trained).values(), strict=True)):
-        image = draw_weights(plane, weights, COUNTS, SHOWN[1], 0.5, f"Model {number + 1}")
-    planes[-1].set_xlabel("Input (␣ is the blank)")
-    figure.colorbar(image, ax=planes, label="Attention weight (mean of 10 trainings)")
-    save(figure, 1, "lineup")
+    maps = []
+    for number, edit in enumerate(lesson_1.LINEUP.values(), start=1):
+        weights = attention(trained, lesson_1.run(edit), SHOWN[1])
+        maps.append((f"Model {number}", COUNTS, SHOWN[1], weights))
+    draw_heatmaps(1, "lineup", maps, INPUT, size=(8, 7.5), label=f"Attention weight ({OF_TEN})")
 
 
 def draw_counting_curve(trained):
     """Draw how the total weight of output step 0 on 'A' grows with their number: formula and measured."""
-    group = trained.models(*lesson_1.APART[lesson_1.MAIN])
-    blank, letter = np.exp(np.log([lesson_1.ratios(model) for model in group]).mean(axis=0))
+    group = trained.models(lesson_1.run(), TEN)
+    blank, letter = np.exp(np.median(np.log([lesson_1.ratios(model) for model in group]), axis=0))
     masses = np.array([lesson_1.mass_by_count(model) for model in group])
     across = "How often 'A' occurs in ten letters"
     figure, plane = new_axes("How a weight counts", across, "Total weight on 'A'")
     plane.plot(lesson_1.mass_formula(range(11), blank, letter), color=COLOURS[0], label="formula")
-    plane.plot(masses.mean(axis=0), "o", color=COLOURS[0], label="measured")
+    plane.plot(np.median(masses, axis=0), "o", color=COLOURS[0], label="measured")
     plane.plot(np.arange(11) / 10, ls="--", color=COLOURS[1], label="equal weights: n / 10")
-    add_legend(figure, len(group), band=False)
+    add_legend(figure)
     save(figure, 1, "counting_curve")
 
 
@@ -213,67 +257,114 @@ def draw_lengths(trained):
     """Draw what models that were trained at length 10 say at other lengths: an average, then also a sum."""
     predicted = [lesson_1.predicted_at(length) for length in lesson_1.LENGTHS]
     rows = {"main.py: an average": lesson_1.APART[lesson_1.MAIN], "C: a sum": lesson_1.APART[lesson_1.SUM]}
-    curves = {label: lesson_1.curves_by_length(trained, row) for label, row in rows.items()}
     figure, plane = new_axes("Trained at length 10, tested at others", "--sample_len", "Sequences right")
     label = "predicted: 10 · n / length rounds to n"
     plane.plot(lesson_1.LENGTHS, predicted, color="black", ls=":", label=label)
-    for (label, curve), colour in zip(curves.items(), COLOURS, strict=False):
+    for (label, row), colour in zip(rows.items(), COLOURS, strict=False):
+        curve = lesson_1.curves_by_length(trained, row)
         draw_range(plane, lesson_1.LENGTHS, curve, label, colour, marker="o")
     plane.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
-    add_legend(figure, len(lesson_1.TEN))
+    add_legend(figure, BAND)
     save(figure, 1, "lengths")
+
+
+def draw_differences(trained):
+    """Draw what output steps of Task 2 attend to: letters, without and with self-attention; each other."""
+    text, steps, maps = SHOWN[2], [*COUNTS, "|A − B|"], []
+    for title, run in {"without --self_att": lesson_2.PLAIN, "with --self_att": lesson_2.ASKING}.items():
+        maps.append(
+            (f"Encoder-decoder attention {title}", steps, text, attention(trained, run, text, seeds=[1]))
+        )
+    draw_heatmaps(2, "encoder_decoder_attention", maps, INPUT, size=(8, 6.8))
+    weights = attention(trained, lesson_2.ASKING, text, 2, [1])
+    maps = [("Self-attention", steps, ["A", "B", "C", "|A − B|"], weights)]
+    across = "Output step that is attended to"
+    draw_heatmaps(2, "self_attention_self", maps, across, down="Output step that attends", size=(8, 4))
 
 
 def draw_step_3(trained):
     """Draw to which output steps the difference attends, over A − B."""
-    points, group = range(-6, 7), trained.models(*lesson_2.APART["`--self_att`"])
+    points, group = range(-6, 7), trained.models(lesson_2.ASKING, TEN)
     curves = np.array([lesson_2.weights_over_difference(model, points) for model in group])
     figure, plane = new_axes("What the difference step attends to", "A − B", "Self-attention weight")
     labels = ("the count of A", "the count of B", "the count of C", "itself")
     for step, (label, colour) in enumerate(zip(labels, COLOURS, strict=False)):
         draw_range(plane, points, curves[..., step], label, colour, marker="o")
-    add_legend(figure, len(group))
+    add_legend(figure, BAND)
     save(figure, 2, "step_3")
 
 
 def draw_orders(trained):
     """Draw the decoder's weights on two orders of the same letters, without and with positions."""
-    found = []
-    for (label, run), text in itertools.product(POSITIONS.items(), ("BBABCCABCAB", "CBABBCABCAB")):
-        inputs, group = measuring.spell(3, text).inputs, trained.models(run, lesson_3.TEN)
-        found.append((label, text, np.mean([model(inputs)[1].numpy()[0] for model in group], axis=0)))
-    highest = max(weights.max() for _, _, weights in found)
-    figure, planes = pyplot.subplots(len(found), 1, figsize=(8, 7), layout="constrained")
-    for plane, (label, text, weights) in zip(planes, found, strict=True):
-        image = draw_weights(plane, weights, [""], text, highest, f"{label}, signal '{text[0]}'")
-    planes[-1].set_xlabel("The same letters in two orders; the first letter is the signal")
-    figure.colorbar(image, ax=planes, label=f"Weight (mean of {len(group)} trainings)")
-    save(figure, 3, "orders")
+    maps = []
+    for (label, run), text in itertools.product(POSITIONS.items(), (SHOWN[3], "CBABBCABCAB")):
+        maps.append((f"{label}, signal '{text[0]}'", [], text, attention(trained, run, text)))
+    across = "Letter that is attended to; the first is the signal"
+    draw_heatmaps(3, "orders", maps, across, size=(8, 7), label=f"Attention weight ({OF_TEN})")
 
 
 def draw_before_and_after(trained):
-    """Draw how the encoder's letters look at each other, after one training step and after all."""
-    inputs, letters = measuring.spell(3, SHOWN[3]).inputs, list(SHOWN[3])
-    figure, planes = pyplot.subplots(1, 2, figsize=(10, 5.2), layout="constrained")
-    runs = {"After one training step": lesson_3.BEFORE[lesson_3.MARKED], "After all 2,000": lesson_3.MARKED}
-    for plane, (title, run) in zip(planes, runs.items(), strict=True):
-        weights = trained.models(run, [1])[0](inputs)[2][0].numpy()[0]
-        image = draw_weights(plane, weights, letters, letters, 0.13, title, numbers=False)
-        plane.set(xlabel="Letter that is looked at", ylabel="Letter that looks")
-    figure.colorbar(image, ax=planes, label="Attention weight", shrink=0.85)
+    """Draw what the first letter and the decoder's query attend to, after one training step and after all."""
+    figure, planes = pyplot.subplots(2, 1, figsize=(8, 7), layout="constrained", sharey=True)
+    titles = {2: "Encoder: what the first letter attends to", 1: "Decoder: what its query attends to"}
+    runs = {"after one training step": lesson_3.run(flags="--pos_enc --steps 1")}
+    runs |= {"after all 2,000": lesson_3.MARKED}
+    for plane, (output, title) in zip(planes, titles.items(), strict=True):
+        for side, (label, run) in enumerate(runs.items()):
+            rows, places = attention(trained, run, SHOWN[3], output)[:, 0], np.arange(11) + 0.4 * side - 0.2
+            middle = np.median(rows, axis=0)
+            errors = {"yerr": (middle - rows.min(axis=0), rows.max(axis=0) - middle), "capsize": 3}
+            label = label if plane is planes[0] else None
+            plane.bar(places, middle, 0.36, color=COLOURS[5 - 5 * side], label=label, **errors)
+        plane.set_title(title, loc="left")
+        plane.set_xticks(range(11), SHOWN[3])
+        plane.grid(axis="y", alpha=0.3)
+        plane.set_ylabel("Attention weight")
+    plane.set_xlabel("Letter that is attended to; the first is the signal")
+    add_legend(figure, "; line: least to most")
     save(figure, 3, "before_and_after")
+
+
+def draw_trace(trained):
+    """Draw what becomes of the first letter's vector: mark, weights, what it holds, what is picked."""
+    text, (model,) = SHOWN[3], trained.models(lesson_3.MARKED, [1])
+    logits, decoder, (encoder,) = model(measuring.spell(3, text).inputs)
+    first, picked, scores = encoder.numpy()[0, 0], decoder.numpy()[0, 0], np.exp(logits.numpy()[0, 0])
+    hues = [TINTS["ABC".index(letter)] for letter in text]
+    figure, planes = pyplot.subplots(5, 1, figsize=(8, 11), layout="constrained")
+    lengths = np.linalg.norm(model.positional_encoding[0], axis=-1)
+    draw_bars(planes[0], lengths, text, "1. Each place adds its mark to its letter: how long is the mark?")
+    draw_bars(planes[1], first, text, "2. Encoder: the first letter's attention weights", hues)
+    shares = [sum(first[place] for place in range(11) if text[place] == letter) for letter in "ABC"]
+    parts = [f"{text[0]}, with the mark of\nthe first place"]
+    parts += [f"{letter}: {short(share)}" for letter, share in zip("ABC", shares, strict=True)]
+    ends = np.cumsum([0, 1, *shares])
+    for start, end, part, hue in zip(ends, ends[1:], parts, (hues[0], *TINTS), strict=False):
+        planes[2].barh(0, end - start, left=start, color=hue, edgecolor="#444444")
+        planes[2].text((start + end) / 2, 0, part, ha="center", va="center")
+    planes[2].set_title(
+        "3. Added up: the letter itself (residual) and the mixture of all", loc="left", fontsize=15
+    )
+    planes[2].axis("off")
+    draw_bars(
+        planes[3], picked, text, "4. Two dense layers for each letter alone; then the decoder's weights", hues
+    )
+    draw_bars(
+        planes[4], scores / scores.sum(), range(11), "5. Last dense layer: the probability of each count"
+    )
+    save(figure, 3, "trace")
 
 
 def draw_losses(trained):
     """Draw the loss curves without and with positions, and the bound."""
     figure, plane = new_axes("Positions make the difference", "Training step", "Loss (nats per output step)")
     for (label, run), colour in zip(POSITIONS.items(), COLOURS, strict=False):
-        curves = np.array([trained.losses(run, seed) for seed in lesson_3.TEN])
-        draw_range(plane, curves[0, :, 0], curves[..., 1], label, colour, np.median)
+        curves = np.array([trained.losses(run, seed) for seed in TEN])
+        draw_range(plane, curves[0, :, 0], curves[..., 1], label, colour)
     bound = lesson_3.bound()[0]
     plane.axhline(bound, color="black", linestyle="--", label=f"the bound without order: {bound:.4f}")
     plane.set_yscale("log")
-    add_legend(figure, len(lesson_3.TEN), middle="Median")
+    add_legend(figure, BAND)
     save(figure, 3, "losses")
 
 
@@ -282,16 +373,19 @@ def draw(task, trained):
     """Draw all pictures of a lesson, with the models of a trainings.Trainings."""
     draw_diagram(task)
     if task == 1:
-        draw_shown(trained, lesson_1.run(), 1, COUNTS, "encoder_decoder_attention")
+        weights = attention(trained, lesson_1.run(), SHOWN[1], seeds=[1])
+        maps = [("Encoder-decoder attention", COUNTS, SHOWN[1], weights)]
+        draw_heatmaps(1, "encoder_decoder_attention", maps, INPUT, size=(8, 3.3))
         draw_lineup(trained)
         draw_forming(trained)
         draw_counting_curve(trained)
         draw_lengths(trained)
     elif task == 2:
-        steps, titles = ["A", "B", "C", "|A − B|"], ("Output step that is asked", "Output step that asks")
-        draw_shown(trained, lesson_2.ASKING, 2, steps, "self_attention_self", steps, *titles)
+        draw_differences(trained)
         draw_step_3(trained)
     else:
+        draw_diagram(3, "block")
         draw_before_and_after(trained)
+        draw_trace(trained)
         draw_orders(trained)
         draw_losses(trained)
