@@ -6,7 +6,6 @@
 import itertools
 
 import matplotlib.pyplot as pyplot
-import matplotlib.ticker
 import numpy as np
 
 from . import edits, lesson_1, lesson_2, lesson_3, measuring
@@ -15,12 +14,13 @@ WIDTH = 1680
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Of Okabe and Ito (2008).
 STYLE = {"font.size": 15, "lines.linewidth": 2.5, "lines.markersize": 8, "legend.title_fontsize": 13}
 SHOWN = {1: lesson_1.SHOWN, 2: "ABB CBACBC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
-TINTS = ("#8cbfde", "#f0a878", "#8fd0b9")  # Of the first three, for the letters A, B, C.
-COUNTS, INPUT = ["count of A", "count of B", "count of C"], "Input step (␣ is the blank)"
-TEN, OF_TEN, BAND = range(1, 11), "median of 10 training runs", "; band: least to most"
+TINTS = {"A": "#8cbfde", "B": "#f0a878", "C": "#8fd0b9"}  # Of the first three.
+COUNTS = ["count of A", "count of B", "count of C"]
+INPUT, ATTENDED = "Input step (␣ is the blank)", "Letter that is attended to; the first is the signal"
+TEN, OF_TEN = range(1, 11), "median of 10 training runs"
 POSITIONS = {"without positions": lesson_3.PLAIN, "with --pos_enc": lesson_3.MARKED}
+LEFT = {"loc": "left", "fontsize": 15}
 HIGHEST = 0.3  # The colours of all heatmaps end here: so a colour means the same weight in each.
-FORMING = (0, 200, 500, 2000)  # Training steps.
 
 
 def save(figure, task, name):
@@ -32,8 +32,9 @@ def save(figure, task, name):
 
 
 def short(number):
-    """Return a number from 0 to 1 with two decimals, as the lessons write it."""
-    return f"{number:.2f}".removeprefix("0")
+    """Return a number as a lesson writes it: 1, 2.8, .12, .50, 4.055."""
+    form = {number == round(number): "{:.0f}", number in (1.4, 2.8): "{:.1f}", number > 4: "{:.3f}"}
+    return form.get(True, "{:.2f}").format(number).replace("0.", ".", 1).replace("-", "−")
 
 
 def attention(trained, run, text, output=1, seeds=TEN):
@@ -43,44 +44,48 @@ def attention(trained, run, text, output=1, seeds=TEN):
     return np.stack([one.reshape(one.shape[-2:]) for one in found])
 
 
-def new_axes(title, across, down):
-    """Return a new figure and its axes."""
+def add_legend(figure, more="; band: least to most"):
+    """Put the legend of a figure of ten training runs below it, where it hides nothing."""
+    handles_and_labels = figure.axes[0].get_legend_handles_labels()
+    title = f"{OF_TEN.capitalize()}{more}"
+    figure.legend(*handles_and_labels, title=title, loc="outside lower center", ncols=2, fontsize=13)
+
+
+def draw_curves(task, name, titles, points, curves, lines=(), **settings):
+    """Draw the medians of curves, each in a band from the least to the most, and further lines.
+
+    Dicts from a label: curves to float (seeds, points), lines to float (points,). Titles: above, across, up.
+    """
     figure, plane = pyplot.subplots(figsize=(8, 5.5), layout="constrained")
-    plane.set(title=title, xlabel=across, ylabel=down)
+    marker = "o" if len(points) < 30 else ""
+    for (label, curve), colour in zip(curves.items(), COLOURS, strict=False):
+        plane.plot(points, np.median(curve, axis=0), color=colour, label=label, marker=marker)
+        plane.fill_between(points, *np.quantile(curve, (0, 1), axis=0), color=colour, alpha=0.2, lw=0)
+    for (label, line), style in zip(dict(lines).items(), ("--", ":"), strict=False):
+        plane.plot(points, line, style, color="black", label=label)
     plane.xaxis.get_major_locator().set_params(integer=True)
     plane.grid(alpha=0.3)
-    return figure, plane
+    plane.set(**dict(zip(("title", "xlabel", "ylabel"), titles, strict=True)), **settings)
+    add_legend(figure)
+    save(figure, task, name)
 
 
-def add_legend(figure, more="", columns=2):
-    """Put the legend of a figure of ten training runs below it, where it hides no curve."""
-    title = OF_TEN.capitalize() + more
-    figure.legend(title=title, loc="outside lower center", ncols=columns, fontsize=13)
+def draw_heatmaps(task, name, maps, rows, size, columns=None, across=INPUT, down=""):
+    """Draw the medians of maps, a dict from a title to a text and float (seeds, rows, columns), as heatmaps.
 
-
-def draw_range(plane, across, curves, label, colour, **options):
-    """Draw the median of curves, float (seeds, points), and a shaded band from the least to the most."""
-    plane.plot(across, np.median(curves, axis=0), color=colour, label=label, **options)
-    plane.fill_between(across, np.min(curves, axis=0), np.max(curves, axis=0), color=colour, alpha=0.2, lw=0)
-
-
-def draw_heatmaps(task, name, maps, across, *, size, down="", label="Attention weight (one training run)"):
-    """Draw heatmaps below each other, the median of seeds.
-
-    Args:
-        maps: list of (title, names of rows, of columns, weights: float (seeds, rows, columns)).
+    Rows and columns are lists of their names; without any, those of the columns are the letters of the text.
     """
     figure, planes = pyplot.subplots(len(maps), 1, figsize=size, layout="constrained", squeeze=False)
-    for plane, (title, rows, columns, weights) in zip(planes[:, 0], maps, strict=True):
-        weights = np.median(weights, axis=0)
-        image = plane.imshow(weights, vmin=0, vmax=HIGHEST, aspect="auto")
+    for plane, (title, (text, weights)) in zip(planes[:, 0], maps.items(), strict=True):
+        image = plane.imshow(np.median(weights, axis=0), vmin=0, vmax=HIGHEST, aspect="auto")
         plane.set_title(title, loc="left")
-        plane.set_xticks(range(len(columns)), ["␣" if name == " " else name for name in columns])
+        plane.set_xticks(range(weights.shape[2]), columns or text.replace(" ", "␣"))
         plane.set_yticks(range(len(rows)), rows)
-        for (row, column), weight in np.ndenumerate(weights):
+        for (row, column), weight in np.ndenumerate(image.get_array()):
             colour = "black" if weight > HIGHEST / 2 else "white"
             plane.text(column, row, short(weight), ha="center", va="center", color=colour)
     plane.set(xlabel=across, ylabel=down)
+    label = f"Attention weight ({OF_TEN if len(weights) > 1 else 'one training run'})"
     figure.colorbar(image, ax=planes, label=label, extend="max")
     save(figure, task, name)
 
@@ -88,97 +93,70 @@ def draw_heatmaps(task, name, maps, across, *, size, down="", label="Attention w
 def draw_bars(plane, heights, names, title, colour=COLOURS[5]):
     """Draw bars with their heights as numbers above them."""
     plane.bar_label(plane.bar(range(len(names)), heights, color=colour), map(short, heights), fontsize=13)
-    plane.set_title(title, loc="left", fontsize=15)
+    plane.set_title(title, **LEFT)
     plane.set_xticks(range(len(names)), names)
     plane.set(yticks=[], ylim=(0, 1.25 * max(heights)))
     plane.spines[["top", "left", "right"]].set_visible(False)
 
 
 DATA, LEARNT, RULE, KNOWN, NEW = "#eeeeee", "#cfe3f1", "#fbe3d0", "#ffffff", "#f6d96b"
-COLOUR_NAMES = {LEARNT: "blue: learnt numbers", RULE: "orange: a fixed rule"}
-COLOUR_NAMES |= {KNOWN: "white: from a lesson", NEW: "yellow: new", DATA: "grey: data"}
+COLOUR_NAMES = {LEARNT: "blue: learnt numbers", RULE: "orange: a fixed rule", KNOWN: "white: from a lesson"}
+COLOUR_NAMES |= {NEW: "yellow: new", DATA: "grey: data"}
+# From top to bottom: colour, text, what flows on. Beside it: number from the top, left (-1) or right (1),
+# colour, text, what flows; to the right it flows out. Around: from, to, what flows. In a frame: from, to.
 DIAGRAMS = {
-    # From top to bottom: colour, text, what flows on. Beside it: number from the top, left (-1) or right (1),
-    # colour, text, what flows; to the right it flows out. Around: from, to, what flows. In a frame: from, to.
     (1, "diagram"): (
-        [
-            (DATA, "␣  B  C  ␣  C  B  B  A  A  ␣", "one-hot, 10 × 4"),
-            (LEARNT, "key_layer, dense:\na key for each letter", "key, 10 × 64"),
-            (RULE, "softmax of\nquery · keyᵀ / √64", "weights, 3 × 10"),
-            (RULE, "weights · value", "mixture, 3 × 64"),
-            (LEARNT, "add the query,\nlayer normalization", "decoding, 3 × 64"),
-            (LEARNT, "logits_layer, dense", "3 × 11 logits: the largest tells the count"),
-            (DATA, "A: 2    B: 3    C: 2", ""),
-        ],
-        [
-            (2, -1, LEARNT, "query, learnt:\nfor A, for B, for C", "3 × 64"),
-            (4, -1, LEARNT, "the same query", "3 × 64"),
-        ],
-        [(1, 3, "value = key\n10 × 64")],
-    ),
+        [(DATA, "␣  B  C  ␣  C  B  B  A  A  ␣", "one-hot, 10 × 4"),
+         (LEARNT, "key_layer, dense:\na key for each letter", "key, 10 × 64"),
+         (RULE, "softmax of\nquery · keyᵀ / √64", "weights, 3 × 10"),
+         (RULE, "weights · value", "mixture, 3 × 64"),
+         (LEARNT, "add the query,\nlayer normalization", "decoding, 3 × 64"),
+         (LEARNT, "logits_layer, dense", "3 × 11 logits: the largest tells the count"),
+         (DATA, "A: 2    B: 3    C: 2", "")],
+        [(2, -1, LEARNT, "query, learnt:\nfor A, for B, for C", "3 × 64"),
+         (4, -1, LEARNT, "the same query", "3 × 64")],
+        [(1, 3, "value = key\n10 × 64")]),
     (2, "diagram"): (
-        [
-            (DATA, "A  B  B  ␣  C  B  A  C  B  C", "one-hot, 10 × 4"),
-            (LEARNT, "key_layer, dense:\na key for each letter", "key = value, 10 × 64"),
-            (LEARNT, "attention,\nas in Lesson 1", "query = key = value: the decoding, 4 × 64"),
-            (LEARNT, "with --self_att:\nself_attention", "decoding, 4 × 64"),
-            (LEARNT, "logits_layer, dense", "4 × 11 logits: the largest tells the number"),
-            (DATA, "A: 2    B: 4    C: 3    |A − B|: 2", ""),
-        ],
-        [
-            (2, -1, LEARNT, "query, learnt:\nA, B, C, |A − B|", "4 × 64"),
-            (2, 1, DATA, "encoder-decoder\nheatmap", "4 × 10"),
-            (3, 1, DATA, "self-attention\nheatmap", "4 × 4"),
-        ],
-        [],
-    ),
+        [(DATA, "A  B  B  ␣  C  B  A  C  B  C", "one-hot, 10 × 4"),
+         (LEARNT, "key_layer, dense:\na key for each letter", "key = value, 10 × 64"),
+         (LEARNT, "attention,\nas in Lesson 1", "query = key = value: the decoding, 4 × 64"),
+         (LEARNT, "with --self_att:\nself_attention", "decoding, 4 × 64"),
+         (LEARNT, "logits_layer, dense", "4 × 11 logits: the largest tells the number"),
+         (DATA, "A: 2    B: 4    C: 3    |A − B|: 2", "")],
+        [(2, -1, LEARNT, "query, learnt:\nA, B, C, |A − B|", "4 × 64"),
+         (2, 1, DATA, "encoder-decoder\nheatmap", "4 × 10"),
+         (3, 1, DATA, "self-attention\nheatmap", "4 × 4")], []),
     (3, "diagram"): (
-        [
-            (DATA, "B  B  A  B  C  C  A  B  C  A  B", "one-hot, 11 × 3; the first is the signal"),
-            (LEARNT, "embedding, dense", "11 × 64"),
-            (RULE, "add", "query = key = value, 11 × 64"),
-            (LEARNT, "encoder layer:\nself-attention, then\ntwo dense layers", "key = value, 11 × 64"),
-            (LEARNT, "attention,\nas in Lesson 1", "decoding, 1 × 64"),
-            (LEARNT, "logits_layer, dense", "1 × 11 logits: the largest tells the count"),
-            (DATA, "B: 4", ""),
-        ],
-        [
-            (2, -1, LEARNT, "with --pos_enc:\npositional_encoding,\nlearnt", "11 × 64"),
-            (3, 1, DATA, "heatmap of\nthe encoder", "11 × 11"),
-            (4, -1, LEARNT, "query, learnt:\none", "1 × 64"),
-            (4, 1, DATA, "encoder-decoder\nheatmap", "1 × 11"),
-        ],
-        [],
-    ),
+        [(DATA, "B  B  A  B  C  C  A  B  C  A  B", "one-hot, 11 × 3; the first is the signal"),
+         (LEARNT, "embedding, dense", "11 × 64"), (RULE, "add", "query = key = value, 11 × 64"),
+         (LEARNT, "encoder layer:\nself-attention, then\ntwo dense layers", "key = value, 11 × 64"),
+         (LEARNT, "attention,\nas in Lesson 1", "decoding, 1 × 64"),
+         (LEARNT, "logits_layer, dense", "1 × 11 logits: the largest tells the count"),
+         (DATA, "B: 4", "")],
+        [(2, -1, LEARNT, "with --pos_enc:\npositional_encoding,\nlearnt", "11 × 64"),
+         (3, 1, DATA, "heatmap of\nthe encoder", "11 × 11"), (4, -1, LEARNT, "query, learnt:\none", "1 × 64"),
+         (4, 1, DATA, "encoder-decoder\nheatmap", "1 × 11")], []),
     (3, "block"): (
-        [
-            (DATA, "the   cat   sat   on   the", "5 words"),
-            (KNOWN, "embedding and positions: Lesson 3", "5 × 512"),
-            (
-                NEW,
-                "three matrices for each head: W_Q, W_K, W_V",
-                "queries, keys, values: 5 × 64 for each of 8 heads",
-            ),
-            (KNOWN, "self-attention in each head: Lesson 2", "8 mixtures, 5 × 64"),
-            (NEW, "the heads side by side, times W_O", "5 × 512"),
-            (KNOWN, "residual, layer norm: Lesson 1", ""),
-            (KNOWN, "cross-attention, residual, layer norm: Lesson 1", ""),
-            (KNOWN, "two dense layers for each word: Lesson 3", ""),
-            (KNOWN, "residual, layer norm: Lesson 1", "5 × 512, through N blocks"),
-            (KNOWN, "dense layer, softmax: Lesson 1", "at each place, a probability for each word"),
-            (DATA, "cat   sat   on   the   mat", ""),
-        ],
-        [(3, -1, NEW, "causal mask", "5 × 5"), (6, -1, DATA, "another text,\nto translate", "")],
-        [(1, 5, ""), (6, 8, "")],
-        (2, 8),
-    ),
-}
+        [(DATA, "the   cat   sat   on   the", ""), (KNOWN, "embedding, positions\nLesson 3", "5 × 512"),
+         (NEW, "W_Q, W_K, W_V\nnew, for each of 8 heads", "in each head 5 × 64"),
+         (KNOWN, "self-attention\nLesson 2, 8 times", "in each head 5 × 64"),
+         (NEW, "W_O\nnew, joins the heads", "5 × 512"),
+         (KNOWN, "residual, layer norm\nLesson 1", ""),
+         (KNOWN, "cross-attention, residual, layer norm\nLesson 1, only to translate", ""),
+         (KNOWN, "two dense layers\nLesson 3", ""),
+         (KNOWN, "residual, layer norm\nLesson 1", "5 × 512, to the next block"),
+         (KNOWN, "dense layer, softmax\nLesson 1", "at each place, a probability for each word"),
+         (DATA, "cat   sat   on   the   mat", "")],
+        [(3, -1, NEW, "causal mask\nnew", ""), (6, -1, DATA, "the other\ntext", "")],
+        [(1, 5, ""), (6, 8, "")], (2, 8)),
+}  # fmt: skip
 
 
 def draw_diagram(task, name="diagram"):
     """Draw the way of a sequence through a model, with all shapes."""
     chain, beside, around, *frames = DIAGRAMS[task, name]
-    figure, plane = pyplot.subplots(figsize=(10, (1 if frames else 1.4) * len(chain)), layout="constrained")
+    height, arm = (1.15, 560) if frames else (1.4, 340)
+    figure, plane = pyplot.subplots(figsize=(10, height * len(chain)), layout="constrained")
     plane.set(xlim=(-4.5, 4.5), ylim=(0.6 - len(chain), 0.4))
     plane.axis("off")
 
@@ -189,12 +167,7 @@ def draw_diagram(task, name="diagram"):
 
     def arrow(tail, head, text, place, bend="arc3", side="left"):
         style = {"arrowstyle": "-|>", "color": "#444444", "linewidth": 1.5, "connectionstyle": bend}
-        style |= {
-            "patchA": tail.get_bbox_patch(),
-            "patchB": head.get_bbox_patch(),
-            "shrinkA": 1,
-            "shrinkB": 1,
-        }
+        style |= {"patchA": tail.get_bbox_patch(), "patchB": head.get_bbox_patch(), "shrinkB": 1}
         plane.annotate("", head.get_position(), tail.get_position(), arrowprops=style, zorder=1)
         plane.text(*place, text, fontsize=15, va="center", ha=side, style="italic", zorder=4)
 
@@ -205,12 +178,12 @@ def draw_diagram(task, name="diagram"):
         ends = box(3.3 * side, down, colour, text), boxes[down]
         arrow(*ends[::-side], flows, (1.65 * side, 0.15 - down), side="center")
     for start, end, text in around:
-        bend = "arc,angleA=0,angleB=0,armA=340,armB=340,rad=8"
+        bend = f"arc,angleA=0,angleB=0,armA={arm},armB={arm},rad=8"
         arrow(boxes[start], boxes[end], text, (1.9, -(start + end) / 2), bend)
     for start, end in frames:
         style = {"fill": False, "linestyle": "--", "edgecolor": "#666666", "linewidth": 1.5}
-        plane.add_patch(pyplot.Rectangle((-4.4, -end - 0.45), 8.8, end - start + 0.9, **style))
-        plane.text(4.3, -start + 0.1, "one block", ha="right", fontsize=17)
+        plane.add_patch(pyplot.Rectangle((-4.4, -end - 0.38), 8.8, end - start + 0.76, **style))
+        plane.text(-4.3, 0.2 - start, "one block", fontsize=17)
     used = {colour for _, _, colour, _, _ in beside} | {colour for colour, _, _ in chain}
     legend = "\n".join(name for colour, name in COLOUR_NAMES.items() if colour in used)
     plane.text(-4.4, 1 - len(chain), legend, fontsize=15, va="center")
@@ -219,108 +192,93 @@ def draw_diagram(task, name="diagram"):
 
 def draw_forming(trained):
     """Draw the heatmap of Task 1 while it forms: in one picture, and as four stills of a screen each."""
-    maps = []
-    for step in FORMING:  # The queries are zeros at the start, so all scores are equal.
-        run = lesson_1.run(flags="" if step == FORMING[-1] else f"--steps {step}")
-        weights = attention(trained, run, SHOWN[1], seeds=[1]) if step else np.full((1, 3, 10), 0.1)
-        maps.append((f"Training step {step:,}", COUNTS, SHOWN[1], weights))
-    draw_heatmaps(1, "attention_forming", maps, INPUT, size=(8, 10))
+    maps = {"Training step 0": (SHOWN[1], np.full((1, 3, 10), 0.1))}  # The queries begin as zeros.
+    for step, flags in ((200, "--steps 200"), (500, "--steps 500"), (2000, "")):
+        weights = attention(trained, lesson_1.run(flags=flags), SHOWN[1], seeds=[1])
+        maps[f"Training step {step:,}"] = (SHOWN[1], weights)
+    draw_heatmaps(1, "attention_forming", maps, COUNTS, (8, 10))
+    last = {"Encoder-decoder attention": (SHOWN[1], weights)}
+    draw_heatmaps(1, "encoder_decoder_attention", last, COUNTS, (8, 4))
     with pyplot.rc_context({"font.size": 18, "axes.titlesize": 26}):
-        for number, one in enumerate(maps, start=1):
-            draw_heatmaps(1, f"forming_{number}", [one], INPUT, size=(11.2, 6.3))
+        for number, title in enumerate(maps, start=1):
+            draw_heatmaps(1, f"forming_{number}", {title: maps[title]}, COUNTS, (11.2, 6.3))
 
 
 def draw_lineup(trained):
     """Draw three heatmaps of one sequence without their names: flat, learnt, nearly perfect."""
-    maps = []
-    for number, edit in enumerate(lesson_1.LINEUP.values(), start=1):
-        weights = attention(trained, lesson_1.run(edit), SHOWN[1])
-        maps.append((f"Model {number}", COUNTS, SHOWN[1], weights))
-    draw_heatmaps(1, "lineup", maps, INPUT, size=(8, 7.5), label=f"Attention weight ({OF_TEN})")
+    found = [attention(trained, lesson_1.run(edit), SHOWN[1]) for edit in lesson_1.LINEUP.values()]
+    maps = {f"Model {number}": (SHOWN[1], weights) for number, weights in enumerate(found, start=1)}
+    draw_heatmaps(1, "lineup", maps, COUNTS, (8, 7.5))
 
 
 def draw_counting_curve(trained):
     """Draw how the total weight of output step 0 on 'A' grows with their number: formula and measured."""
-    group = trained.models(lesson_1.run(), TEN)
+    group, points = trained.models(lesson_1.run(), TEN), np.arange(11)
+    curves = {"measured": [lesson_1.mass_by_count(model) for model in group]}
     blank, letter = np.exp(np.median(np.log([lesson_1.ratios(model) for model in group]), axis=0))
-    masses = np.array([lesson_1.mass_by_count(model) for model in group])
-    across = "How often 'A' occurs in ten letters"
-    figure, plane = new_axes("How a weight counts", across, "Total weight on 'A'")
-    plane.plot(lesson_1.mass_formula(range(11), blank, letter), color=COLOURS[0], label="formula")
-    plane.plot(np.median(masses, axis=0), "o", color=COLOURS[0], label="measured")
-    plane.plot(np.arange(11) / 10, ls="--", color=COLOURS[1], label="equal weights: n / 10")
-    add_legend(figure)
-    save(figure, 1, "counting_curve")
+    lines = {"formula": lesson_1.mass_formula(points, blank, letter), "equal weights: n / 10": points / 10}
+    titles, ticks = (
+        ("How a weight counts", "How often 'A' occurs in ten letters", "Total weight on 'A'"),
+        points,
+    )
+    draw_curves(1, "counting_curve", titles, points, curves, lines, xticks=ticks, yticks=ticks / 10)
 
 
 def draw_lengths(trained):
     """Draw what models that were trained at length 10 say at other lengths: an average, then also a sum."""
-    predicted = [lesson_1.predicted_at(length) for length in lesson_1.LENGTHS]
     rows = {"main.py: an average": lesson_1.APART[lesson_1.MAIN], "C: a sum": lesson_1.APART[lesson_1.SUM]}
-    figure, plane = new_axes("Trained at length 10, tested at others", "--sample_len", "Sequences right")
-    label = "predicted: 10 · n / length rounds to n"
-    plane.plot(lesson_1.LENGTHS, predicted, color="black", ls=":", label=label)
-    for (label, row), colour in zip(rows.items(), COLOURS, strict=False):
-        curve = lesson_1.curves_by_length(trained, row)
-        draw_range(plane, lesson_1.LENGTHS, curve, label, colour, marker="o")
-    plane.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
-    add_legend(figure, BAND)
-    save(figure, 1, "lengths")
+    curves = {label: 100 * lesson_1.curves_by_length(trained, row) for label, row in rows.items()}
+    predicted = [100 * lesson_1.predicted_at(length) for length in lesson_1.LENGTHS]
+    lines = {"predicted: 10 · n / length rounds to n": predicted}
+    titles = ("Trained at length 10, tested at others", "--sample_len", "Sequences right (%)")
+    draw_curves(1, "lengths", titles, lesson_1.LENGTHS, curves, lines)
 
 
 def draw_differences(trained):
     """Draw what output steps of Task 2 attend to: letters, without and with self-attention; each other."""
-    text, steps, maps = SHOWN[2], [*COUNTS, "|A − B|"], []
-    for title, run in {"without --self_att": lesson_2.PLAIN, "with --self_att": lesson_2.ASKING}.items():
-        maps.append(
-            (f"Encoder-decoder attention {title}", steps, text, attention(trained, run, text, seeds=[1]))
-        )
-    draw_heatmaps(2, "encoder_decoder_attention", maps, INPUT, size=(8, 6.8))
-    weights = attention(trained, lesson_2.ASKING, text, 2, [1])
-    maps = [("Self-attention", steps, ["A", "B", "C", "|A − B|"], weights)]
-    across = "Output step that is attended to"
-    draw_heatmaps(2, "self_attention_self", maps, across, down="Output step that attends", size=(8, 4))
+    text, rows, maps = SHOWN[2], [*COUNTS, "|A − B|"], {}
+    for title, run in (("without --self_att", lesson_2.PLAIN), ("with --self_att", lesson_2.ASKING)):
+        maps[f"Encoder-decoder attention {title}"] = (text, attention(trained, run, text, seeds=[1]))
+    draw_heatmaps(2, "encoder_decoder_attention", maps, rows, (8, 6.8))
+    maps = {"Self-attention": (text, attention(trained, lesson_2.ASKING, text, 2, [1]))}
+    titles = ("Output step that is attended to", "Output step that attends")
+    draw_heatmaps(2, "self_attention_self", maps, rows, (8, 4), ["A", "B", "C", "|A − B|"], *titles)
 
 
 def draw_step_3(trained):
     """Draw to which output steps the difference attends, over A − B."""
     points, group = range(-6, 7), trained.models(lesson_2.ASKING, TEN)
-    curves = np.array([lesson_2.weights_over_difference(model, points) for model in group])
-    figure, plane = new_axes("What the difference step attends to", "A − B", "Self-attention weight")
+    found = np.array([lesson_2.weights_over_difference(model, points) for model in group])
     labels = ("the count of A", "the count of B", "the count of C", "itself")
-    for step, (label, colour) in enumerate(zip(labels, COLOURS, strict=False)):
-        draw_range(plane, points, curves[..., step], label, colour, marker="o")
-    add_legend(figure, BAND)
-    save(figure, 2, "step_3")
+    titles = ("What the difference step attends to", "A − B", "Self-attention weight")
+    draw_curves(2, "step_3", titles, points, dict(zip(labels, np.moveaxis(found, 2, 0), strict=True)))
 
 
 def draw_orders(trained):
     """Draw the decoder's weights on two orders of the same letters, without and with positions."""
-    maps = []
+    maps = {}
     for (label, run), text in itertools.product(POSITIONS.items(), (SHOWN[3], "CBABBCABCAB")):
-        maps.append((f"{label}, signal '{text[0]}'", [], text, attention(trained, run, text)))
-    across = "Letter that is attended to; the first is the signal"
-    draw_heatmaps(3, "orders", maps, across, size=(8, 7), label=f"Attention weight ({OF_TEN})")
+        maps[f"{label}, signal '{text[0]}'"] = (text, attention(trained, run, text))
+    draw_heatmaps(3, "orders", maps, [], (8, 7), across=ATTENDED)
 
 
 def draw_before_and_after(trained):
     """Draw what the first letter and the decoder's query attend to, after one training step and after all."""
-    figure, planes = pyplot.subplots(2, 1, figsize=(8, 7), layout="constrained", sharey=True)
-    titles = {2: "Encoder: what the first letter attends to", 1: "Decoder: what its query attends to"}
+    figure, planes = pyplot.subplots(2, 1, figsize=(8, 7), layout="constrained", sharex=True, sharey=True)
     runs = {"after one training step": lesson_3.run(flags="--pos_enc --steps 1")}
     runs |= {"after all 2,000": lesson_3.MARKED}
-    for plane, (output, title) in zip(planes, titles.items(), strict=True):
+    titles = ("Encoder: what the first letter attends to", "Decoder: what its query attends to")
+    for plane, title, output in zip(planes, titles, (2, 1), strict=True):
         for side, (label, run) in enumerate(runs.items()):
-            rows, places = attention(trained, run, SHOWN[3], output)[:, 0], np.arange(11) + 0.4 * side - 0.2
-            middle = np.median(rows, axis=0)
-            errors = {"yerr": (middle - rows.min(axis=0), rows.max(axis=0) - middle), "capsize": 3}
-            label = label if plane is planes[0] else None
-            plane.bar(places, middle, 0.36, color=COLOURS[5 - 5 * side], label=label, **errors)
+            least, middle, most = np.quantile(
+                attention(trained, run, SHOWN[3], output)[:, 0], (0, 0.5, 1), axis=0
+            )
+            style = {"color": COLOURS[5 - 5 * side], "capsize": 3, "yerr": (middle - least, most - middle)}
+            plane.bar(np.arange(11) + 0.4 * side - 0.2, middle, 0.36, label=label, **style)
         plane.set_title(title, loc="left")
-        plane.set_xticks(range(11), SHOWN[3])
+        plane.set(xticks=range(11), xticklabels=SHOWN[3], ylabel="Attention weight")
         plane.grid(axis="y", alpha=0.3)
-        plane.set_ylabel("Attention weight")
-    plane.set_xlabel("Letter that is attended to; the first is the signal")
+    plane.set_xlabel(ATTENDED)
     add_legend(figure, "; line: least to most")
     save(figure, 3, "before_and_after")
 
@@ -329,63 +287,46 @@ def draw_trace(trained):
     """Draw what becomes of the first letter's vector: mark, weights, what it holds, what is picked."""
     text, (model,) = SHOWN[3], trained.models(lesson_3.MARKED, [1])
     logits, decoder, (encoder,) = model(measuring.spell(3, text).inputs)
-    first, picked, scores = encoder.numpy()[0, 0], decoder.numpy()[0, 0], np.exp(logits.numpy()[0, 0])
-    hues = [TINTS["ABC".index(letter)] for letter in text]
-    figure, planes = pyplot.subplots(5, 1, figsize=(8, 11), layout="constrained")
-    lengths = np.linalg.norm(model.positional_encoding[0], axis=-1)
-    draw_bars(planes[0], lengths, text, "1. Each place adds its mark to its letter: how long is the mark?")
+    lengths, first = np.linalg.norm(model.positional_encoding[0], axis=-1), encoder.numpy()[0, 0]
+    chances = np.exp(logits.numpy()[0, 0]) / np.exp(logits.numpy()[0, 0]).sum()
+    hues, figure = [TINTS[letter] for letter in text], pyplot.figure(figsize=(8, 9.5), layout="constrained")
+    planes = figure.subplots(5, 1)
+    draw_bars(planes[0], lengths, text, "1. How long the mark is that each place adds to its letter")
     draw_bars(planes[1], first, text, "2. Encoder: the first letter's attention weights", hues)
-    shares = [sum(first[place] for place in range(11) if text[place] == letter) for letter in "ABC"]
-    parts = [f"{text[0]}, with the mark of\nthe first place"]
-    parts += [f"{letter}: {short(share)}" for letter, share in zip("ABC", shares, strict=True)]
-    ends = np.cumsum([0, 1, *shares])
-    for start, end, part, hue in zip(ends, ends[1:], parts, (hues[0], *TINTS), strict=False):
-        planes[2].barh(0, end - start, left=start, color=hue, edgecolor="#444444")
-        planes[2].text((start + end) / 2, 0, part, ha="center", va="center")
-    planes[2].set_title(
-        "3. Added up: the letter itself (residual) and the mixture of all", loc="left", fontsize=15
-    )
-    planes[2].axis("off")
     draw_bars(
-        planes[3], picked, text, "4. Two dense layers for each letter alone; then the decoder's weights", hues
+        planes[3], decoder[0, 0].numpy(), text, "4. After two dense layers: the decoder's weights", hues
     )
-    draw_bars(
-        planes[4], scores / scores.sum(), range(11), "5. Last dense layer: the probability of each count"
-    )
+    draw_bars(planes[4], chances, range(11), "5. Last dense layer: the probability of each count")
+    parts = [(1, text[0], f"{text[0]}, with the mark of\nthe first place")]
+    for letter in TINTS:
+        share = first[[one == letter for one in text]].sum()
+        parts.append((share, letter, f"{letter}: {short(share)}"))
+    for place, (share, letter, words) in enumerate(parts):
+        start = sum(before for before, *_ in parts[:place])
+        planes[2].barh(0, share, left=start, color=TINTS[letter], edgecolor="#444444")
+        planes[2].text(start + share / 2, 0, words, ha="center", va="center")
+    planes[2].set_title("3. What the first letter holds now: itself, and the mixture of all", **LEFT)
+    planes[2].set(xlim=(0, 2), xticks=[], yticks=[])
     save(figure, 3, "trace")
 
 
 def draw_losses(trained):
     """Draw the loss curves without and with positions, and the bound."""
-    figure, plane = new_axes("Positions make the difference", "Training step", "Loss (nats per output step)")
-    for (label, run), colour in zip(POSITIONS.items(), COLOURS, strict=False):
-        curves = np.array([trained.losses(run, seed) for seed in TEN])
-        draw_range(plane, curves[0, :, 0], curves[..., 1], label, colour)
-    bound = lesson_3.bound()[0]
-    plane.axhline(bound, color="black", linestyle="--", label=f"the bound without order: {bound:.4f}")
-    plane.set_yscale("log")
-    add_legend(figure, BAND)
-    save(figure, 3, "losses")
+    found = {label: np.array([trained.losses(run, seed) for seed in TEN]) for label, run in POSITIONS.items()}
+    curves, bound = {label: losses[..., 1] for label, losses in found.items()}, lesson_3.bound()[0]
+    lines = {f"the bound without order: {bound:.4f}": np.full(40, bound)}
+    titles = ("Positions make the difference", "Training step", "Loss (nats per output step)")
+    draw_curves(3, "losses", titles, range(50, 2001, 50), curves, lines, yscale="log")
 
 
 @pyplot.rc_context(STYLE)
 def draw(task, trained):
     """Draw all pictures of a lesson, with the models of a trainings.Trainings."""
-    draw_diagram(task)
-    if task == 1:
-        weights = attention(trained, lesson_1.run(), SHOWN[1], seeds=[1])
-        maps = [("Encoder-decoder attention", COUNTS, SHOWN[1], weights)]
-        draw_heatmaps(1, "encoder_decoder_attention", maps, INPUT, size=(8, 3.3))
-        draw_lineup(trained)
-        draw_forming(trained)
-        draw_counting_curve(trained)
-        draw_lengths(trained)
-    elif task == 2:
-        draw_differences(trained)
-        draw_step_3(trained)
-    else:
-        draw_diagram(3, "block")
-        draw_before_and_after(trained)
-        draw_trace(trained)
-        draw_orders(trained)
-        draw_losses(trained)
+    for name in [name for number, name in DIAGRAMS if number == task]:
+        draw_diagram(task, name)
+    for draw_one in {
+        1: (draw_lineup, draw_forming, draw_counting_curve, draw_lengths),
+        2: (draw_differences, draw_step_3),
+        3: (draw_before_and_after, draw_trace, draw_orders, draw_losses),
+    }[task]:
+        draw_one(trained)
