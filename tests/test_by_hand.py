@@ -7,9 +7,9 @@ import program
 import pytest
 
 
-def text(task):
-    """Return the page of a lesson, with its lines joined."""
-    page = program.script(task).with_name("README.md").read_text(encoding="utf-8")
+def text(task, name="README.md"):
+    """Return a page of a lesson, with its lines joined."""
+    page = program.script(task).with_name(name).read_text(encoding="utf-8")
     return " ".join(page.replace("−", "-").split())
 
 
@@ -95,8 +95,42 @@ def test_signal():
 
 
 def test_waves():
-    """The positions that Lesson 3 writes out, by the formula of section 3.5 of Vaswani et al. (2017)."""
+    """The positions that are written out, by the formula of section 3.5 of Vaswani et al. (2017)."""
     for position in (1, 2):
         angles = position / 10000 ** (np.array([0, 2]) / 4)
         waves = [function(angle) for angle in angles for function in (np.sin, np.cos)]
-        assert f"| {position} | {written(waves, ' | ')} |" in text(3)
+        assert f"position {position} is ({written(waves)})" in text(3, "transformer.md")
+
+
+def test_projections_and_heads():
+    page, vectors = text(3, "transformer.md"), np.array([(3, 0, 3), (0, 3, 1), (1, -1, 0)])
+    keys, values = vectors[:, :2], vectors[:, 2]
+    products, logits, weights, _ = attend((1, -1), keys)
+    assert f"| dot product | {' | '.join(f'{product:.0f}' for product in products)} |" in page
+    assert f"now | {written(logits, ' | ')} |" in page and f"| weight | {written(weights, ' | ')} |" in page
+    assert f"0 = {weights @ values:.2f}" in page
+    results = {}
+    for head, query in enumerate(2 * np.eye(2), start=1):
+        products, _, weights, _ = attend(query, keys)
+        cells = ", ".join(f"{product:.0f}" for product in products), written(weights)
+        results[head] = weights @ values, attend(2 * query, keys)[2] @ values
+        assert f"| {cells[0]} | {cells[1]} | {results[head][0]:.2f} |" in page
+    once, twice = np.subtract(results[1], results[2])
+    assert f"we get {once:.2f} instead of 2" in page and f"(0, 4), we get {twice:.2f}." in page
+
+
+def test_mask_and_layer_norm():
+    page = text(3, "transformer.md")
+    vectors = np.sqrt(1.4 * np.sqrt(2)) * np.eye(2)[[0, 1, 0]]
+    thousandths = [[f"{weight:.3f}"[1:] for weight in attend(vectors[last], vectors[: last + 1])[2]]
+                   for last in range(3)]  # fmt: skip
+    assert f"| B attends to | {' | '.join(thousandths[1])} | 0 |" in page
+    assert f"| the last A attends to | {' | '.join(thousandths[2])} |" in page
+    for hidden, left in ((0, ".835"), (1, ".555")):
+        logits = np.array([0, 1.4, 1.4 * hidden])
+        weights = np.exp(logits) / np.exp(logits).sum()
+        assert f"{weights[:2].sum():.3f}"[1:] == left and left in page
+        assert hidden or "{}, {} and {}".format(*(f"{weight:.3f}"[1:] for weight in weights)) in page
+    numbers = np.array((2, 4, 9))
+    normed = (numbers - numbers.mean()) / numbers.std()
+    assert f"deviation, {numbers.std():.2f}. This gives ({written(normed)})" in page

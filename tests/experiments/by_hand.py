@@ -104,26 +104,27 @@ def draw_waves(length=20, depth=32, step=3):
     angles = np.arange(length)[:, None] / 10000 ** (np.arange(0, depth, 2) / depth)
     waves = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, depth)
     polar = {tuple("abcdef"): {"projection": "polar", "theta_offset": np.pi / 2, "theta_direction": -1}}
-    options = {"figsize": (16, 7.6), "width_ratios": (1.7, 1, 1, 1), "per_subplot_kw": polar}
+    options = {"figsize": (14, 7), "width_ratios": (1.3, 1, 1, 1), "per_subplot_kw": polar}
     figure, planes = pyplot.subplot_mosaic("wabc;wdef", layout="constrained", **options)
     planes["w"].imshow(waves, cmap="cividis", aspect="auto")
     across = "Number within the vector\n(yellow: 1, dark blue: −1)"
     planes["w"].set(xlabel=across, ylabel="Position", yticks=range(0, length, 2))
     for name, first, row in (("fast pair", 0, "abc"), ("slow pair", 8, "def")):
-        planes["w"].annotate(name, (first + 0.5, -0.5), (first + 3, -1.8), arrowprops={"arrowstyle": "->"})
+        arrow = {"xytext": (1.5 * first + 1, -1.8), "arrowprops": {"arrowstyle": "->"}}
+        planes["w"].annotate(name, (first + 0.5, -0.5), **arrow)
         for plane, position in zip(map(planes.get, row), (0, 2, 4), strict=True):
             ends = angles[[position, position + step], first // 2]
             between = plane.fill_between(np.linspace(*ends, 50), 0.5, color=pictures.COLOURS[4], alpha=0.5)
             hands = [plane.plot([angle, angle], [0, 1], linewidth=6, color=colour)[0]
                      for angle, colour in zip(ends, pictures.COLOURS, strict=False)]  # fmt: skip
             plane.set(xticks=[], yticks=[])
-            plane.set_title(f"{name}:\npositions {position}, {position + step}", fontsize=19)
+            plane.set_title(f"{name}:\npositions {position}, {position + step}", fontsize=18)
     names = ("position p", f"position p + {step}", "the angle between: the same for every p")
     figure.legend((*hands, between), names, loc="outside lower right", ncols=3)
     pictures.save(figure, 3, "waves")
 
 
-@pyplot.rc_context({"font.size": 19})
+@pyplot.rc_context({"font.size": 18})
 def draw():
     """Draw all of them."""
     letters = [(f"'{letter}'", np.eye(4)["␣ABC".index(letter)]) for letter in "AB␣BC"]

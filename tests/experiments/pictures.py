@@ -306,7 +306,8 @@ def draw_trace(trained):
         planes[2].barh(0, share, left=start, color=TINTS[letter], edgecolor="#444444")
         planes[2].text(start + share / 2, 0, words, ha="center", va="center")
     planes[2].set_title("3. What the first letter holds now: itself, and the mixture of all", **LEFT)
-    planes[2].set(xlim=(0, 2), xticks=[], yticks=[])
+    planes[2].set_xlim(0, 2)
+    planes[2].axis("off")
     save(figure, 3, "trace")
 
 
