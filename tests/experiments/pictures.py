@@ -264,7 +264,7 @@ def draw_orders(trained):
 
 def draw_before_and_after(trained):
     """Draw what the first letter and the decoder's query attend to, after one training step and after all."""
-    figure, planes = pyplot.subplots(2, 1, figsize=(8, 7), layout="constrained", sharex=True, sharey=True)
+    figure, planes = pyplot.subplots(2, 1, figsize=(8, 7), layout="constrained", sharey=True)
     runs = {"after one training step": lesson_3.run(flags="--pos_enc --steps 1")}
     runs |= {"after all 2,000": lesson_3.MARKED}
     titles = ("Encoder: what the first letter attends to", "Decoder: what its query attends to")
