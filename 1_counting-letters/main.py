@@ -44,7 +44,7 @@ flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the mod
 flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/ beside main.py)")
 flag("--max_len", type=int, help=f"length of a sequence ({DEFAULTS['max_len']})")
 flag("--vocab_size", type=int, choices=range(1, 27), metavar="N", help=f"letters ({DEFAULTS['vocab_size']})")
-flag("--print_every", type=int, default=50, help="steps per loss line; 1 prints soonest (%(default)s)")
+flag("--print_every", type=int, default=50, help="steps per loss line; fewer show sooner (%(default)s)")
 flag("--save_every", type=int, default=500, help="training steps per checkpoint (%(default)s)")
 flag("--seed", type=int, help="makes a run repeatable (none)")
 either = parser.add_mutually_exclusive_group()
@@ -64,7 +64,7 @@ def parse_arguments(argv=None):
             parser.error(f"argument --{name}: must be at least {least} and below 2**32, not {value}")
     vocab_size = arguments.vocab_size or (DEFAULTS["vocab_size"] if arguments.train else 26)
     if not set(arguments.input or "") <= set(LETTERS[: vocab_size + 1]):
-        parser.error(f"argument --input: it is no sequence of {LETTERS[: vocab_size + 1]!r}")
+        parser.error(f"argument --input: the letters are {LETTERS[: vocab_size + 1]!r}")
     return arguments
 
 
@@ -99,7 +99,7 @@ class Task:
     def __init__(self, max_len, vocab_size, generator):
         self.generator = generator
         self.letters = LETTERS[: vocab_size + 1]  # The blank comes first.
-        self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row a letter.
+        self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row for each letter.
         self.max_len = max_len
 
     def next_batch(self, *shape, length=None):
@@ -134,7 +134,7 @@ class Attention(tf.keras.layers.Layer):
 
     Returns:
         output: float32 (batch, queries, depth).
-        weights: float32 (batch, queries, keys); each row is positive and sums to 1.
+        weights: float32 (batch, queries, keys); each row sums to 1.
     """
 
     def __init__(self, name="attention"):
@@ -192,8 +192,7 @@ def train(arguments):
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
-    def run_steps(inputs, answers):  # A batch for each training step.
-        loss = 0.0  # The loop must have a loss to return even without a round.
+    def run_steps(inputs, answers):  # One batch for each training step.
         for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits, *_ = model(inputs[index])
@@ -202,7 +201,7 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs more than a small step: it makes several, but never runs past a print or a save.
+    # A call costs more than a small step, so it makes several, up to the next print or save.
     per_call = math.gcd(50, arguments.print_every, arguments.save_every)
     losses, step = [], 0
     try:
@@ -218,8 +217,8 @@ def train(arguments):
             if step % arguments.save_every == 0 or step == arguments.steps:
                 path = save_model(model, settings, step, arguments.savepath)
     except KeyboardInterrupt:
-        step = int(optimizer.iterations)  # The interrupted call has changed the weights, too.
-        if step > 0:
+        step = int(optimizer.iterations)  # Ctrl-C waited for the end of a call, which `step` did not count.
+        if step > 0 and all(np.isfinite(weight).all() for weight in model.weights):
             path = save_model(model, settings, step, arguments.savepath)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         sys.exit(130)
@@ -235,7 +234,7 @@ def test(arguments, model, settings):
     task = Task(settings["max_len"], settings["vocab_size"], generator)
     inputs, _ = task.next_batch(1, length=arguments.sample_len)
     if arguments.input:  # In place of the drawn one.
-        inputs = task.one_hot[[[LETTERS.index(letter) for letter in arguments.input]]]
+        inputs = task.one_hot[None, [LETTERS.index(letter) for letter in arguments.input]]
     logits, weights = model(inputs)
     weights = weights.numpy()[0].astype(np.float64)  # Else 0.1 becomes 0.10000000149.
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
@@ -272,7 +271,7 @@ def draw_losses(losses, path):
 
 def draw_heatmap(title, weights, rows, columns, path):
     """Draw attention weights, float (queries, keys), into a PNG file; rows and columns are (label, names)."""
-    cells = np.array([min(0.6, 14 / len(names)) for _, names in (columns, rows)])  # Width, height in inches.
+    cells = np.minimum(0.6, 14 / np.array(weights.shape[::-1]))  # Width, height in inches.
     size = np.maximum(cells * weights.shape[::-1] + (3, 1.5), (5, 2.5))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
     brightest = max(2 / weights.shape[1], weights.max())  # Weights that are all equal get the middle colour.
@@ -284,7 +283,7 @@ def draw_heatmap(title, weights, rows, columns, path):
         axis.set_ticks(range(0, len(names), every), names[::every])
     if cells.min() >= 0.35:  # Room for a number in each cell.
         for (row, column), weight in np.ndenumerate(weights):
-            colour = "black" if weight > brightest / 2 else "white"
+            colour = "black" if weight > 0.4 * brightest else "white"
             axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=colour)
     save_figure(figure, path)
 
@@ -305,6 +304,7 @@ FILE_HASH = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
 def save_model(model, settings, step, savepath):
     """Save a model, and what it takes to build it, as checkpoint.npz. Return the path to print."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
+    assert len(arrays) == len(model.weights), "two layers have the same name"
     arrays["description"] = json.dumps(dict(task=TASK, step=step, settings=settings, program=FILE_HASH))
     return write_file(savepath / "checkpoint.npz", lambda file: np.savez(file, **arrays))
 
@@ -345,7 +345,7 @@ def load_model(arguments):
             weight.assign(arrays[weight.path.removeprefix("model/")])
     except (KeyError, TypeError, ValueError):
         sys.exit(f"main.py: error: {path} does not fit this main.py; undo an edit, or change --savepath")
-    if description.get("program", FILE_HASH) != FILE_HASH:  # Older checkpoints have none.
+    if description.get("program", FILE_HASH) != FILE_HASH:  # Older checkpoints lack it.
         print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
     return model, settings
 

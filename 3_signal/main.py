@@ -47,7 +47,7 @@ flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the mod
 flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/ beside main.py)")
 flag("--max_len", type=int, help=f"letters after the signal ({DEFAULTS['max_len']})")
 flag("--vocab_size", type=int, choices=range(1, 27), metavar="N", help=f"letters ({DEFAULTS['vocab_size']})")
-flag("--print_every", type=int, default=50, help="steps per loss line; 1 prints soonest (%(default)s)")
+flag("--print_every", type=int, default=50, help="steps per loss line; fewer show sooner (%(default)s)")
 flag("--save_every", type=int, default=500, help="training steps per checkpoint (%(default)s)")
 flag("--seed", type=int, help="makes a run repeatable (none)")
 flag("--pos_enc", action="store_true", default=None, help="add positional encodings to the letters (off)")
@@ -70,8 +70,9 @@ def parse_arguments(argv=None):
     letters = LETTERS[: arguments.vocab_size or (DEFAULTS["vocab_size"] if arguments.train else 26)]
     if not set(arguments.input or arguments.signal or "") <= set(letters):
         parser.error(f"argument --input or --signal: the letters are {letters!r}")
-    if arguments.train and len(arguments.input or "") > (arguments.max_len or DEFAULTS["max_len"]) + 1:
-        parser.error("argument --input: it is longer than the signal and --max_len letters")
+    longest = (arguments.max_len or (DEFAULTS["max_len"] if arguments.train else 2**32)) + 1
+    if len(arguments.input or "") > longest:
+        parser.error(f"argument --input: at most {longest} letters, with the signal")
     return arguments
 
 
@@ -98,7 +99,7 @@ class Task:
     """Random sequences of letters, and how often the first letter occurs in the rest.
 
     Args:
-        max_len: int, the number of letters after the signal, unless next_batch is given a length.
+        max_len: int, the number of letters after the signal; next_batch's length counts the signal, too.
         vocab_size: int, the number of different letters.
         generator: numpy.random.Generator that draws the letters.
     """
@@ -106,7 +107,7 @@ class Task:
     def __init__(self, max_len, vocab_size, generator):
         self.generator = generator
         self.letters = LETTERS[:vocab_size]
-        self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row a letter.
+        self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row for each letter.
         self.max_len = max_len
 
     def next_batch(self, *shape, length=None):
@@ -117,7 +118,7 @@ class Task:
         return inputs, self.answers(inputs)
 
     def answers(self, inputs):
-        """Return how often the first letter follows, int32 (..., 1), in (..., length, vocab_size)."""
+        """Return how often the first letter comes again, int32 (..., 1), in (..., length, vocab_size)."""
         signal, rest = inputs[..., :1, :], inputs[..., 1:, :]
         alike = np.sum(signal * rest, axis=-1)  # 1 where a letter is that of the signal, else 0.
         return np.sum(alike, axis=-1, keepdims=True).astype(np.int32)
@@ -143,7 +144,7 @@ class Attention(tf.keras.layers.Layer):
 
     Returns:
         output: float32 (batch, queries, depth).
-        weights: float32 (batch, queries, keys); each row is positive and sums to 1.
+        weights: float32 (batch, queries, keys); each row sums to 1.
     """
 
     def __init__(self, name="attention"):
@@ -158,7 +159,7 @@ class Attention(tf.keras.layers.Layer):
 
 
 class EncoderLayer(tf.keras.layers.Layer):
-    """Self-attention, then a feed-forward pair with a residual connection and layer normalization.
+    """Self-attention, then two dense layers with a residual connection and layer normalization.
 
     Vaswani et al. (2017), 3.1 and 3.3; one head, no projections. Call with float32 (batch, length, hidden).
 
@@ -235,8 +236,7 @@ def train(arguments):
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
-    def run_steps(inputs, answers):  # A batch for each training step.
-        loss = 0.0  # The loop must have a loss to return even without a round.
+    def run_steps(inputs, answers):  # One batch for each training step.
         for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits, *_ = model(inputs[index])
@@ -245,7 +245,7 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs more than a small step: it makes several, but never runs past a print or a save.
+    # A call costs more than a small step, so it makes several, up to the next print or save.
     per_call = math.gcd(50, arguments.print_every, arguments.save_every)
     losses, step = [], 0
     try:
@@ -261,8 +261,8 @@ def train(arguments):
             if step % arguments.save_every == 0 or step == arguments.steps:
                 path = save_model(model, settings, step, arguments.savepath)
     except KeyboardInterrupt:
-        step = int(optimizer.iterations)  # The interrupted call has changed the weights, too.
-        if step > 0:
+        step = int(optimizer.iterations)  # Ctrl-C waited for the end of a call, which `step` did not count.
+        if step > 0 and all(np.isfinite(weight).all() for weight in model.weights):
             path = save_model(model, settings, step, arguments.savepath)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         sys.exit(130)
@@ -280,7 +280,7 @@ def test(arguments, model, settings):
     if arguments.signal:
         inputs[0, 0] = task.one_hot[LETTERS.index(arguments.signal)]
     if arguments.input:  # In place of the drawn one.
-        inputs = task.one_hot[[[LETTERS.index(letter) for letter in arguments.input]]]
+        inputs = task.one_hot[None, [LETTERS.index(letter) for letter in arguments.input]]
     logits, weights, encoder_weights = model(inputs)
     weights = weights.numpy()[0].astype(np.float64)  # Else 0.1 becomes 0.10000000149.
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
@@ -303,7 +303,8 @@ def test(arguments, model, settings):
     print(f"\nAccuracy on {len(right)} new samples of length {length}: ", end="")
     print(f"{accuracy:.2%} of sequences, {accuracy:.2%} of output steps", flush=True)
     if arguments.plot:
-        rows, letters = ("Output step", ["count"]), task.prettify(inputs)[0, :, 0]
+        rows = ("Output step", ["count"])  # Label and names.
+        letters = task.prettify(inputs)[0, :, 0]
         columns = ("Input step", [f"{letter}\n{step}" for step, letter in enumerate(letters)])
         path = arguments.plotpath / "encoder_decoder_attention.png"
         draw_heatmap("Encoder-decoder attention", weights, rows, columns, path)
@@ -325,7 +326,7 @@ def draw_losses(losses, path):
 
 def draw_heatmap(title, weights, rows, columns, path):
     """Draw attention weights, float (queries, keys), into a PNG file; rows and columns are (label, names)."""
-    cells = np.array([min(0.6, 14 / len(names)) for _, names in (columns, rows)])  # Width, height in inches.
+    cells = np.minimum(0.6, 14 / np.array(weights.shape[::-1]))  # Width, height in inches.
     size = np.maximum(cells * weights.shape[::-1] + (3, 1.5), (5, 2.5))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
     brightest = max(2 / weights.shape[1], weights.max())  # Weights that are all equal get the middle colour.
@@ -337,7 +338,7 @@ def draw_heatmap(title, weights, rows, columns, path):
         axis.set_ticks(range(0, len(names), every), names[::every])
     if cells.min() >= 0.35:  # Room for a number in each cell.
         for (row, column), weight in np.ndenumerate(weights):
-            colour = "black" if weight > brightest / 2 else "white"
+            colour = "black" if weight > 0.4 * brightest else "white"
             axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=colour)
     save_figure(figure, path)
 
@@ -367,6 +368,7 @@ FILE_HASH = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
 def save_model(model, settings, step, savepath):
     """Save a model, and what it takes to build it, as checkpoint.npz. Return the path to print."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
+    assert len(arrays) == len(model.weights), "two layers have the same name"
     arrays["description"] = json.dumps(dict(task=TASK, step=step, settings=settings, program=FILE_HASH))
     return write_file(savepath / "checkpoint.npz", lambda file: np.savez(file, **arrays))
 
@@ -407,7 +409,7 @@ def load_model(arguments):
             weight.assign(arrays[weight.path.removeprefix("model/")])
     except (KeyError, TypeError, ValueError):
         sys.exit(f"main.py: error: {path} does not fit this main.py; undo an edit, or change --savepath")
-    if description.get("program", FILE_HASH) != FILE_HASH:  # Older checkpoints have none.
+    if description.get("program", FILE_HASH) != FILE_HASH:  # Older checkpoints lack it.
         print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
     return model, settings
 
@@ -420,7 +422,7 @@ def check(arguments, settings):
     letters, longest = LETTERS[: settings["vocab_size"]], settings["max_len"] + 1
     text = arguments.input or arguments.signal or ""
     if not set(text) <= set(letters) or len(text) > longest:
-        parser.error(f"argument --input/--signal: for {arguments.savepath} at most {longest} of {letters!r}")
+        parser.error(f"argument --input/--signal: {arguments.savepath} takes {letters!r}, at most {longest}")
 
 
 # --- The program ----------------------------------------------------------------------
