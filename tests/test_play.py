@@ -270,12 +270,13 @@ def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):
 
 
 def test_accuracy_follows_the_slider_and_is_that_of_main(trained, page):
-    page.open(trained("1").savepath / "checkpoint.npz")
-    printed = program.parse(program.output_of(1, "--test", "--savepath", trained("1").savepath, "--seed", 1))
-    assert abs(page.accuracy()[0] - 10 * printed["sequences"]) < 35  # Four standard deviations and more.
+    savepath = trained("2").savepath  # Here the sequences that are right are fewer than the output steps.
+    page.open(savepath / "checkpoint.npz")
+    printed = program.parse(program.output_of(2, "--test", "--savepath", savepath, "--seed", 1))
+    assert abs(page.accuracy()[0] - 10 * printed["sequences"]) < 50  # Four standard deviations.
     page.turn({"attention": 2})
     assert "old" in page.find("accuracy").get_attribute("class").split()
-    assert page.accuracy()[0] < 100
+    assert page.accuracy()[0] < 200
     page.type("ab bc")
     assert page.accuracy()[1] == 5
 
@@ -355,7 +356,7 @@ def test_a_cell_explains_itself(trained, page):
         assert float(found[4]) == pytest.approx(powers[column] / powers.sum(), rel=2e-3)
         assert (
             f"÷ {powers.sum():.4g}"[:5] in text
-            and f"column {column}, {' ABC'[letter].replace(' ', '␣')}" in text
+            and f"step {column} ({' ABC'[letter].replace(' ', '␣')}" in text
         )
 
 
