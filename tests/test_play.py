@@ -410,9 +410,9 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(trained, tmp_p
         rewritten(savepath, description=json.dumps(description | {"task": "<b>Chess"})): "<b>Chess",
         rewritten(savepath, description=other): "heads=2",
         rewritten(savepath, value_layer=np.zeros((4, 64), np.float32)): "value_layer",
-        rewritten(savepath, query=None): "query",
-        rewritten(savepath, query=np.zeros((1, 3, 32), np.float32)): "(1,3,64)",
-        rewritten(savepath, query=np.full((1, 3, 64), np.nan, np.float32)): "not finite",
+        rewritten(savepath, query=None): "query is missing",
+        rewritten(savepath, query=np.zeros((1, 3, 32), np.float32)): "1 × 3 × 64",
+        rewritten(savepath, query=np.full((1, 3, 64), np.nan, np.float32)): "missing or infinite",
         rewritten(savepath, query=np.zeros((1, 3, 64))): "float32",
     }
     before, path = page.seen(), tmp_path / "model.npz"
