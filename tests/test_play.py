@@ -53,6 +53,12 @@ RULERS = """
         return [Number(weight), Number(reading), place(item.querySelector(".mark")), ...ruler];
     });
 """
+TYPE_ON = """
+    addEventListener("hashchange", () => {  // The next letter comes just when the address has changed.
+        letters.value = "AB";
+        letters.dispatchEvent(new Event("input"));
+    }, { capture: true, once: true });
+"""
 TOO_WIDE = """
     return [...document.querySelectorAll("html, section")].map((one) => one.scrollWidth - one.clientWidth);
 """
@@ -297,6 +303,10 @@ def test_the_slider_by_keyboard_the_way_back_and_the_address(page):
     slider.send_keys(Keys.PAGE_UP)
     page.driver.find_element(By.XPATH, "//button[contains(., 'Back to × 1')]").click()
     assert page.seen()["weights"] == usual
+    page.driver.execute_script(TYPE_ON)
+    page.type("A")
+    page.wait(lambda: "letters=AB" in page.driver.current_url)
+    assert page.seen()["letters"] == "AB"
     page.visit(f"#{link}")  # Somebody got it by mail.
     assert page.seen() == sharp
     page.visit("#model=difference_self_att&letters=ab+c&self_attention=0")
@@ -340,8 +350,8 @@ def test_a_cell_explains_itself(trained, page):
     page.type("ACBB A")
     cells = page.driver.find_elements(By.CSS_SELECTOR, "table:first-of-type td")
     page.find("attention").send_keys(Keys.TAB)
-    page.driver.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
-    page.driver.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    for key in (Keys.TAB, Keys.ARROW_DOWN, Keys.ARROW_RIGHT):
+        page.driver.switch_to.active_element.send_keys(key)
     for row, column, letter in ((1, 1, 3), (0, 4, 0)):
         if (row, column) == (0, 4):
             page.driver.find_element(By.TAG_NAME, "h1").click()
