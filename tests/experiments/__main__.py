@@ -11,7 +11,7 @@ import argparse
 import pathlib
 import sys
 
-from . import by_hand, exercises, lesson_1, lesson_2, lesson_3, pictures, trainings
+from . import by_hand, exercises, lesson_1, lesson_2, lesson_3, pictures, play, trainings
 
 MODELS = pathlib.Path(__file__).with_name("models")
 LESSONS = {1: lesson_1, 2: lesson_2, 3: lesson_3}
@@ -31,7 +31,7 @@ def main():
         "--cache", default=MODELS, help="a folder that keeps the models (models/, beside this)"
     )
     parser.add_argument("--seeds", type=seeds, help="these in place of those of each training, as in 21-30")
-    parser.add_argument("--pictures", action="store_true", help="also draw the pictures of the pages")
+    parser.add_argument("--pictures", action="store_true", help="also draw the pictures, fill play.html")
     arguments = parser.parse_args()
     if arguments.seeds and arguments.pictures:
         parser.error("the pictures are those of the seeds of the pages: --pictures goes without --seeds")
@@ -56,6 +56,7 @@ def report(numbers, trained, arguments):
             pictures.draw(number, trained)
     if arguments.pictures:
         by_hand.draw()
+        play.embed(trained)
 
 
 if __name__ == "__main__":

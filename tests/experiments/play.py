@@ -1,0 +1,31 @@
+"""The models of the page to play with: real checkpoints, as base64, one on each line of play.html."""
+
+import base64
+import json
+import re
+
+from . import edits, lesson_1, lesson_2, lesson_3
+
+PAGE = edits.script(1).with_name("play.html")
+PLACE = re.compile(r'(?<=<script type="application/json" id="checkpoints">\n).*?(?=\n</script>)', re.DOTALL)
+SEED = 1
+MODELS = {  # The page has a title and a task for each of these names.
+    "counting": lesson_1.run(),
+    "counting_equal": lesson_1.run("A"),
+    "difference": lesson_2.PLAIN,
+    "difference_self_att": lesson_2.ASKING,
+    "signal": lesson_3.PLAIN,
+    "signal_pos_enc": lesson_3.MARKED,
+    "signal_no_encoder": lesson_3.run(flags=f"{lesson_3.POSITIONS} {lesson_3.FAST}"),
+}
+
+
+def embed(trained):
+    """Put the models into the page in place of those that are there; train what is missing."""
+    trained.train([(run, [SEED]) for run in MODELS.values()])
+    files = {name: trained.savepath(run, SEED) / "checkpoint.npz" for name, run in MODELS.items()}
+    coded = {name: base64.b64encode(file.read_bytes()).decode() for name, file in files.items()}
+    page, places = PLACE.subn(json.dumps(coded, indent=0), PAGE.read_text(encoding="utf-8"))
+    if places != 1:
+        raise ValueError(f"{PAGE} has {places} places for the models, not one")
+    PAGE.write_text(page, encoding="utf-8")
