@@ -19,6 +19,11 @@ def run(edit=None, flags=SELF):
 
 
 PLAIN, ASKING, BEFORE = run(flags=""), run(), run(flags=f"{SELF} --steps 1")
+LONGER = {
+    (name, steps): (run(edit, f"{flags} --steps {steps}".strip()), TEN)
+    for name, edit, flags in (("plain", None, ""), ("`--self_att`", None, SELF), ("A", "A", SELF))
+    for steps in (2000, 4000)
+} | {("two heads", 4000): (run("E 2", f"{SELF} --steps 4000"), TEN)}
 # The rows of each table: what a reader calls it, what is trained, and the seeds.
 APART = {
     "without `--self_att`": (PLAIN, TEN),
@@ -28,14 +33,15 @@ APART = {
     "C: a second layer norm and nothing else": (run("C", ""), TEN),
     "D: output step 3 attends to all alike, each count to itself": (run("D"), TEN),
     "E: two heads": (run("E 2"), TEN),
-    "I: no residual": (run("I"), range(1, 6)),
+    "I: a second scale and shift, but no second norm": (run("I", ""), TEN),
+    "J: a second norm without scale and shift": (run("J", ""), TEN),
 }
 BLIND = {
     "G: to itself alone; the counts, too": (run("G"), TEN),
     "F: as learnt; the counts, too": (run("F"), TEN),
     "H: to all alike; the counts as learnt": (run("H"), TEN),
 }
-RUNS = [(BEFORE, TEN), *APART.values(), *BLIND.values()]
+RUNS = [(BEFORE, TEN), *APART.values(), *LONGER.values(), *BLIND.values()]
 
 
 def two_parts(model):
@@ -93,9 +99,6 @@ def report(trained):
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
     print_parts(trained, "Trained anew", APART, [(2, 1), (2, 4), (5, 1), (5, 3), (6, 1)])
     print_parts(trained, "Output step 3 has read nothing; it attends", BLIND, [(2, 1)])
-    group = trained.models(*APART["I: no residual"])
-    same = max(np.abs(np.diff(model.query.numpy()[0], axis=0)).max() for model in group)
-    print(f"\nI: the largest difference between two queries, over {len(group)} models: {same}")
     print_jumps(trained)
     print_attended(trained)
     interventions.report(*(trained.models(one, TEN) for one in (ASKING, BEFORE, PLAIN)))
