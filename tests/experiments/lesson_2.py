@@ -31,10 +31,14 @@ LONGER = {
     for label, flags in (("plain", ""), ("`--self_att`", SELF), ("A", SELF), ("E", SELF))
     for steps in ((2000, 4000) if label != "E" else (4000,))
 }
+AGAIN = {
+    f"{label}, 4000, again": (LONGER[f"{label}, 4000"][0], range(11, 21)) for label in ("A", "`--self_att`")
+}
 BLIND = {letter: (run(letter), TEN) for letter in "GF"}
-RUNS = [(BEFORE, TEN), *APART.values(), *LONGER.values(), *BLIND.values()]
+RUNS = [(BEFORE, TEN), *APART.values(), *LONGER.values(), *AGAIN.values(), *BLIND.values()]
 PAIRS = [("A", "`--self_att`"), ("A, 2000", "`--self_att`, 2000"), ("A, 4000", "`--self_att`, 4000"),
-         ("B", "C"), ("E", "`--self_att`"), ("E, 4000", "`--self_att`, 4000")]  # fmt: skip
+         ("B", "C"), ("E", "`--self_att`"), ("E, 4000", "`--self_att`, 4000"),
+         tuple(AGAIN)]  # fmt: skip
 
 
 def parts(model):
@@ -62,7 +66,7 @@ def weights_over_difference(model, differences=range(-6, 7)):
 def report(trained):
     """Print the tables of the laboratory of Lesson 2; trained is a trainings.Trainings."""
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
-    groups = {label: trained.models(*row) for label, row in (APART | LONGER | BLIND).items()}
+    groups = {label: trained.models(*row) for label, row in (APART | LONGER | AGAIN | BLIND).items()}
     asking, before = groups["`--self_att`"], trained.models(BEFORE, TEN)
     found = {label: [parts(model) for model in group] for label, group in groups.items()}
     head = ["right: sequences", "counts", "differences", "loss", "of the counts", "of the difference"]

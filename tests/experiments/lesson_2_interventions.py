@@ -41,9 +41,9 @@ def first_decoding(model, query=None):
     return model.attention(query=model.query if query is None else query, key=key, value=key)[0].numpy()
 
 
-def all_weights(decoding, times=1):
-    """Return how the output steps attend to each other, float32 (batch, 4, 4), their logits multiplied."""
-    logits = decoding @ decoding.swapaxes(1, 2) / decoding.shape[-1] ** 0.5 * times
+def all_weights(decoding):
+    """Return how the output steps attend to each other, float32 (batch, 4, 4)."""
+    logits = decoding @ decoding.swapaxes(1, 2) / decoding.shape[-1] ** 0.5
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
 
@@ -103,17 +103,18 @@ CHANGES = {
     "nothing": all_weights,
     "all weights equal": lambda one: np.full((1, 4, 4), 0.25, np.float32),
     "each on itself": lambda one: np.eye(4, dtype=np.float32)[None],
-    "logits × 1.5": lambda one: all_weights(one, 1.5),
+    "random queries, as long as the trained ones": all_weights,
 }
 
 
 def readers(model):
-    """Change all weights, then give the model a new last layer.
+    """Change all weights, or all queries, then give the model a new last layer.
 
     A dict from the change to the shares of counts and differences right, and what `readable` says of them.
     """
-    decoding, answers, chances, found = first_decoding(model), cases().answers, cases().chances, {}
+    answers, chances, found = cases().answers, cases().chances, {}
     for name, change in CHANGES.items():
+        decoding = first_decoding(model, random_query(model, 0) if "random" in name else None)
         vectors = model.self_attention.layer_norm(change(decoding) @ decoding + decoding)
         right = chances @ (model.logits_layer(vectors).numpy().argmax(axis=-1) == answers)
         found[name] = right[:3].mean(), right[3], *readable(vectors.numpy())[1:]
