@@ -70,13 +70,14 @@ def best_layer(vectors, answers):
     Vectors are float (286, ..., numbers), answers int (286, ...). They first get the same spread in all
     directions, which such a layer can undo: so small differences are learnt as fast as large ones.
     """
+    import threadpoolctl  # On which scikit-learn depends: so small a fit is slower in several threads.
     from sklearn import decomposition, linear_model, pipeline  # Here, as this takes a second.
 
     chances = np.repeat(cases().chances, answers[0].size)
     layer = linear_model.LogisticRegression(C=1e4, max_iter=100, tol=1e-4, solver="newton-cholesky")
     both = pipeline.make_pipeline(decomposition.PCA(1 - 1e-7, svd_solver="full", whiten=True), layer)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # That 100 rounds could be more.
         both.fit(flat(vectors), answers.ravel(), logisticregression__sample_weight=chances * 20000)
     return lambda given: both.predict(flat(given)).reshape(given.shape[:-1])
 
