@@ -1,6 +1,5 @@
-"""Lesson 2, Difference: what self-attention adds, who does without it, and where it is needed."""
+"""Lesson 2, Difference: what self-attention adds, which model does without it, and where it is needed."""
 
-import itertools
 import math
 
 import numpy as np
@@ -19,132 +18,109 @@ def run(edit=None, flags=SELF):
 
 
 PLAIN, ASKING, BEFORE = run(flags=""), run(), run(flags=f"{SELF} --steps 1")
-# The rows of each table: what a reader calls it, what is trained, and the seeds.
+# The rows of each table, by the letter of an edit, what is trained, and the seeds.
 APART = {
-    "without `--self_att`": (PLAIN, TEN),
+    "plain": (PLAIN, TEN),
     "`--self_att`": (ASKING, TEN),
-    "A: each output step attends to itself alone": (run("A"), TEN),
-    "B: all weights equal": (run("B"), TEN),
-    "C: a second layer norm and nothing else": (run("C", ""), TEN),
-    "D: output step 3 attends to all alike, each count to itself": (run("D"), TEN),
-    "E: two heads": (run("E 2"), TEN),
-    "I: no residual": (run("I"), range(1, 6)),
+    **{letter: (run(letter), TEN) for letter in "AB"},
+    "E": (run("E 2"), TEN),
+    **{letter: (run(letter, ""), TEN) for letter in "CDH"},
 }
-BLIND = {
-    "G: to itself alone; the counts, too": (run("G"), TEN),
-    "F: as learnt; the counts, too": (run("F"), TEN),
-    "H: to all alike; the counts as learnt": (run("H"), TEN),
+LONGER = {
+    f"{label}, {steps}": (APART[label][0]._replace(flags=f"{flags} --steps {steps}".strip()), TEN)
+    for label, flags in (("plain", ""), ("`--self_att`", SELF), ("A", SELF), ("E", SELF))
+    for steps in ((2000, 4000) if label != "E" else (4000,))
 }
-RUNS = [(BEFORE, TEN), *APART.values(), *BLIND.values()]
+AGAIN = {
+    f"{label}, 4000, again": (LONGER[f"{label}, 4000"][0], range(11, 21)) for label in ("A", "`--self_att`")
+}
+BLIND = {letter: (run(letter), TEN) for letter in "GF"}
+RUNS = [(BEFORE, TEN), *APART.values(), *LONGER.values(), *AGAIN.values(), *BLIND.values()]
+PAIRS = [("A", "`--self_att`"), ("A, 2000", "`--self_att`, 2000"), ("A, 4000", "`--self_att`, 4000"),
+         ("B", "C"), ("E", "`--self_att`"), ("E, 4000", "`--self_att`, 4000"),
+         tuple(AGAIN)]  # fmt: skip
 
 
-def two_parts(model):
-    """Return the fractions of sequences, of counts and of differences right, and the losses of all three."""
-    data = measuring.fresh(TASK)
-    logits = measuring.outputs(model, data.inputs)
-    right = logits.argmax(axis=-1) == data.answers
-    parts = slice(0, 4), slice(0, 3), slice(3, 4)
-    losses = [measuring.score(logits[:, part], data.answers[:, part])[1] for part in parts]
-    return right.all(axis=-1).mean(), right[:, :3].mean(), right[:, 3].mean(), *losses
-
-
-def attended(weights, answers):
-    """Return to what output step 3 attends where A ≠ B, five numbers.
-
-    The mean weights on the larger count, the smaller, 'C', itself; how often the larger one gets more.
-
-    Args:
-        weights: float (batch, 4, 4).
-        answers: int (batch, 4).
-    """
-    weights, answers = weights[answers[:, 3] > 0, 3], answers[answers[:, 3] > 0]
-    larger, rows = np.where(answers[:, 0] < answers[:, 1], 1, 0), np.arange(len(answers))
-    most, least = weights[rows, larger], weights[rows, 1 - larger]
-    return most.mean(), least.mean(), weights[:, 2].mean(), weights[:, 3].mean(), (most > least).mean()
-
-
-def each_head(model):
-    """Return what `attended` does for each of two heads, the one with more on the larger count first."""
-    data = measuring.fresh(TASK)
-    halves = np.split(interventions.first_decoding(model, data.inputs), 2, axis=-1)
-    found = [attended(interventions.all_weights(half), data.answers) for half in halves]
-    return sorted(found, reverse=True)
-
-
-def every_case(model):
-    """Return the larger count's least part of the two weights in all sequences, for |A − B| from 1 to 10."""
-    letters = np.array(list(itertools.combinations_with_replacement(range(4), 10)))
-    data = measuring.solved(TASK, letters)
-    pair = interventions.all_weights(interventions.first_decoding(model, data.inputs))[:, 3, :2]
-    part = pair[np.arange(len(pair)), (data.answers[:, 0] < data.answers[:, 1]) * 1] / pair.sum(axis=1)
-    return [part[data.answers[:, 3] == difference].min() for difference in range(1, 11)]
+def parts(model):
+    """Return what is right of sequences, of counts, of differences, and the loss of the same three."""
+    answers, chances = interventions.cases().answers, interventions.cases().chances
+    logits = model(interventions.cases().inputs)[0].numpy().astype(float)
+    right = logits.argmax(axis=-1) == answers
+    logits -= logits.max(axis=-1, keepdims=True)
+    logarithms = (
+        np.log(np.exp(logits).sum(axis=-1)) - np.take_along_axis(logits, answers[..., None], -1)[..., 0]
+    )
+    losses = chances @ logarithms
+    rights = right.all(axis=1), right[:, :3].mean(axis=1), right[:, 3]
+    return *(chances @ np.column_stack(rights)), losses.mean(), losses[:3].mean(), losses[3]
 
 
 def weights_over_difference(model, differences=range(-6, 7)):
     """Return the mean weights of output step 3 for each A − B, float (differences, 4)."""
-    data = measuring.fresh(TASK)
-    weights = interventions.all_weights(interventions.first_decoding(model, data.inputs))[:, 3]
-    signed = data.answers[:, 0] - data.answers[:, 1]
-    return np.array([weights[signed == difference].mean(axis=0) for difference in differences])
+    weights = interventions.all_weights(interventions.first_decoding(model))[:, 3]
+    answers, chances = interventions.cases().answers, interventions.cases().chances
+    signed = answers[:, 0] - answers[:, 1]
+    return np.array([np.average(weights[signed == one], 0, chances[signed == one]) for one in differences])
 
 
 def report(trained):
     """Print the tables of the laboratory of Lesson 2; trained is a trainings.Trainings."""
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
-    print_parts(trained, "Trained anew", APART, [(2, 1), (2, 4), (5, 1), (5, 3), (6, 1)])
-    print_parts(trained, "Output step 3 has read nothing; it attends", BLIND, [(2, 1)])
-    group = trained.models(*APART["I: no residual"])
-    same = max(np.abs(np.diff(model.query.numpy()[0], axis=0)).max() for model in group)
-    print(f"\nI: the largest difference between two queries, over {len(group)} models: {same}")
-    print_jumps(trained)
-    print_attended(trained)
-    interventions.report(*(trained.models(one, TEN) for one in (ASKING, BEFORE, PLAIN)))
-
-
-def print_parts(trained, title, rows, pairs):
-    """Print what is right, and the losses, for rows as in APART, and who wins in pairs with one seed.
-
-    The pairs are two numbers of rows each: how often does the first have the smaller losses?
-    """
-    groups = {label: trained.models(*row) for label, row in rows.items()}
+    groups = {label: trained.models(*row) for label, row in (APART | LONGER | AGAIN | BLIND).items()}
+    asking, before = groups["`--self_att`"], trained.models(BEFORE, TEN)
+    found = {label: [parts(model) for model in group] for label, group in groups.items()}
     head = ["right: sequences", "counts", "differences", "loss", "of the counts", "of the difference"]
-    measuring.compare(title, head, groups, two_parts, *["%"] * 3, *["{:.3f}"] * 3, each=True)
-    labels = list(rows)
-    for one, other in pairs:
-        first, second = (
-            np.array([two_parts(model) for model in groups[labels[row]]]) for row in (one, other)
-        )
-        wins = ", ".join(f"{number} of {len(first)}" for number in (first < second)[:, 3:].sum(axis=0))
-        print(f"\nSmaller with {labels[one]} than with {labels[other]}: loss, counts, difference in {wins}.")
+    measuring.compare("Trained anew", head, found, list, *["%"] * 3, *["{:.3f}"] * 3, each=True)
+    rows = []
+    for pair in PAIRS:
+        wins = np.sum([np.less(*losses)[3:] for losses in zip(*map(found.get, pair), strict=True)], axis=0)
+        rows.append([*pair, *wins])
+    head = ["the first", "the second", "loss", "of the counts", "of the difference"]
+    measuring.table("In how many pairs with one seed the first has the smaller", head, rows)
+    print_readable(groups, asking, before)
+    interventions.report(asking, before, groups["F"])
+    inputs, answers = measuring.fresh(TASK).inputs, measuring.fresh(TASK).answers
+    few = {label: groups[label] for label in ("plain", "`--self_att`")}
+    measuring.compare("Right of 10,000 new sequences", ["right"], few, lambda model: measuring.score(
+        measuring.outputs(model, inputs), answers)[:1], "%", each=True)  # fmt: skip
 
 
-def print_jumps(trained):
-    """Print how often a printed loss after training step 500 is twice the one before, and what follows."""
-    cells = []
-    for label, (some, seeds) in APART.items():
-        jumps = []
-        for seed in trained.chosen(seeds):
-            late = [loss for step, loss in trained.losses(some, seed) if step >= 500]
-            jumps += [(seed, late[i : i + 4]) for i in range(len(late) - 1) if late[i + 1] > 2 * late[i]]
-        whole = [jump for _, jump in jumps if len(jump) == 4]
-        back = sum(jump[3] < jump[1] / 2 for jump in whole)
-        cells.append([label, len({seed for seed, _ in jumps}), f"{back} of {len(whole)}"])
-    head = ["", "trainings with a jump", "half of it is gone 100 training steps later"]
-    measuring.table("Jumps of the printed loss", head, cells)
-
-
-def print_attended(trained):
-    """Print to what output step 3 attends where A ≠ B."""
-    groups = {
-        "`--self_att`": trained.models(ASKING, TEN),
-        "F": trained.models(*BLIND["F: as learnt; the counts, too"]),
+def print_readable(groups, asking, before):
+    """Print what the best last layer reads, with its controls, and to what output step 3 attends."""
+    vectors = {label: map(interventions.last_vectors, groups[label]) for label in APART | LONGER}
+    random = [
+        interventions.first_decoding(model, interventions.random_query(like, seed))
+        for seed, (model, like) in enumerate(zip(before, asking, strict=True))
+    ]
+    again = [
+        model.self_attention(one, one, one)[0].numpy() for model, one in zip(before, random, strict=True)
+    ]
+    vectors |= {"random queries, nothing trained": random, "the same, with self-attention": again}
+    shares = interventions.cases().inputs.mean(axis=1)
+    vectors["no network, the shares of the letters"] = [np.repeat(shares[:, None], 4, axis=1)]
+    head = ["sequences", "counts", "differences", "one for the difference alone"]
+    found = {label: list(group) for label, group in vectors.items()}
+    measuring.compare("With the best last layer", head, found, interventions.readable, *["%"] * 4)
+    some = {label: groups[label] for label in ("plain", "`--self_att`", "A", "B", "F")}
+    head = ["'A'", "'B'", "'C'", "the largest of the four over the least"]
+    title, measure = "Output step 3 on a letter, times a blank's weight", interventions.beside_a_blank
+    measuring.compare(title, head, some | {"before": before}, measure, *["{:.2f}"] * 4)
+    found = {
+        label: list(map(interventions.first_decoding, some[label]))
+        for label in ("`--self_att`", "plain", "A")
     }
-    data = measuring.fresh(TASK)
-    found = {label: [attended(model(data.inputs)[2].numpy(), data.answers) for model in group]
-             for label, group in groups.items()}  # fmt: skip
-    heads = [each_head(model) for model in trained.models(*APART["E: two heads"])]
-    found["E, the head with more on the larger count"], found["E, the other"] = zip(*heads, strict=True)
-    head = ["the larger count", "the smaller count", "'C'", "itself", "the larger gets more"]
-    measuring.compare("Output step 3 attends, A ≠ B", head, found, list, *["{:.2f}"] * 4, "%")
-    title, group = "The larger count's least part of the two, |A − B| =", {"": groups["`--self_att`"]}
-    measuring.compare(title, range(1, 11), group, every_case, *["{:.2f}"] * 10)
+    found["F"] = list(map(interventions.blind, some["F"]))
+    found["random queries, nothing trained"] = random
+    head = [
+        "the larger count",
+        "the smaller count",
+        "'C'",
+        "itself",
+        "the larger gets more",
+        "its least part",
+    ]
+    forms = [*["{:.2f}"] * 4, "%", "{:.2f}"]
+    measuring.compare("Output step 3 attends, A ≠ B", head, found, interventions.attended, *forms)
+    head, some = ["a count on itself", "output step 3 on itself", "a count's is its largest"], ["plain", "A"]
+    title, found = "Never used: what the attention to each other would be", {one: groups[one] for one in some}
+    measuring.compare(title, head, found, interventions.on_itself, "{:.2f}", "{:.2f}", "%")

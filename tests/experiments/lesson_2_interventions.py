@@ -1,24 +1,156 @@
-"""Lesson 2, what a model with --self_att does when something inside it is changed."""
+"""Lesson 2, what could be read in a model, and what it does when something inside it is changed."""
+
+import functools
+import itertools
+import math
+import unittest.mock
+import warnings
 
 import numpy as np
 
 from . import measuring
 
 TASK = 2
-OTHERS = {"samples": 20000, "seed": 1001}  # On which a new last layer is fitted.
+SIZES = 0.03, 0.1, 0.2, 0.3, 0.5, 1.0  # Of random queries; those of the trained model are 1.
 
 
-def first_decoding(model, inputs, query=None):
-    """Return the decodings before self-attention, float32 (batch, 4, hidden); the query has no batch."""
-    key = model.key_layer(inputs)
+@functools.cache
+def cases():
+    """Return all sequences of ten letters as `measuring.fresh` does, but each set of letters only once.
+
+    Attention does not see order, so 286 cases stand for all; .chances, float (286,), says for how many.
+    """
+    letters = np.array(list(itertools.combinations_with_replacement(range(4), 10)))
+    found = measuring.solved(TASK, letters)
+    numbers = (letters[..., None] == np.arange(4)).sum(axis=1)
+    orders = [math.factorial(10) / math.prod(map(math.factorial, row)) for row in numbers.tolist()]
+    found.chances = np.array(orders) / 4**10
+    return found
+
+
+def unequal():
+    """Return which cases have A ≠ B, bool (286,), the larger of the two there, int, and the chances."""
+    answers, differ = cases().answers, cases().answers[:, 3] > 0
+    chances = cases().chances[differ]
+    return differ, np.where(answers[differ, 0] < answers[differ, 1], 1, 0), chances / chances.sum()
+
+
+def first_decoding(model, query=None):
+    """Return the decodings of all cases before self-attention, float32 (286, 4, hidden)."""
+    key = model.key_layer(cases().inputs)
     return model.attention(query=model.query if query is None else query, key=key, value=key)[0].numpy()
 
 
-def all_weights(decoding, times=1):
-    """Return how the output steps attend to each other, float32 (batch, 4, 4), their logits multiplied."""
-    logits = decoding @ decoding.swapaxes(1, 2) / decoding.shape[-1] ** 0.5 * times
+def all_weights(decoding):
+    """Return how the output steps attend to each other, float32 (batch, 4, 4)."""
+    logits = decoding @ decoding.swapaxes(1, 2) / decoding.shape[-1] ** 0.5
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def random_query(trained, seed, size=1):
+    """Return a random query, float32 (1, 4, hidden); size 1 is each vector as long as in a trained model."""
+    drawn = np.random.default_rng(seed).normal(size=trained.query.shape)
+    lengths = [np.linalg.norm(one, axis=-1, keepdims=True) for one in (trained.query.numpy(), drawn)]
+    return (size * drawn * lengths[0] / lengths[1]).astype(np.float32)
+
+
+# --- What a new last layer reads ------------------------------------------------------------------------
+
+
+def last_vectors(model):
+    """Return what the last dense layer of a model reads, float (286, 4, hidden)."""
+    with unittest.mock.patch.object(model.logits_layer, "call", lambda vectors: vectors):
+        return model(cases().inputs)[0].numpy()
+
+
+def best_layer(vectors, answers):
+    """Return the best last dense layer, a function to answers, for all cases: the one with the least loss.
+
+    Vectors are float (286, ..., numbers), answers int (286, ...). They first get the same spread in all
+    directions, which such a layer can undo: so small differences are learnt as fast as large ones.
+    """
+    import threadpoolctl  # On which scikit-learn depends: so small a fit is slower in several threads.
+    from sklearn import decomposition, linear_model, pipeline  # Here, as this takes a second.
+
+    chances = np.repeat(cases().chances, answers[0].size)
+    layer = linear_model.LogisticRegression(C=1e4, max_iter=100, tol=1e-4, solver="newton-cholesky")
+    both = pipeline.make_pipeline(decomposition.PCA(1 - 1e-7, svd_solver="full", whiten=True), layer)
+    with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # That 100 rounds could be more.
+        both.fit(flat(vectors), answers.ravel(), logisticregression__sample_weight=chances * 20000)
+    return lambda given: both.predict(flat(given)).reshape(given.shape[:-1])
+
+
+def flat(vectors):
+    """Return vectors, float (..., numbers), as float64 (samples, numbers)."""
+    return vectors.reshape(-1, vectors.shape[-1]).astype(float)
+
+
+def readable(vectors):
+    """Return which sequences, counts, differences the best last layer gets right, and one for the latter."""
+    answers, chances = cases().answers, cases().chances
+    right = best_layer(vectors, answers)(vectors) == answers
+    alone = best_layer(vectors[:, 3], answers[:, 3])(vectors[:, 3]) == answers[:, 3]
+    return (
+        chances @ right.all(axis=1),
+        chances @ right[:, :3].mean(axis=1),
+        chances @ right[:, 3],
+        chances @ alone,
+    )
+
+
+CHANGES = {
+    "nothing": all_weights,
+    "all weights equal": lambda one: np.full((1, 4, 4), 0.25, np.float32),
+    "each on itself": lambda one: np.eye(4, dtype=np.float32)[None],
+    "random queries, as long as the trained ones": all_weights,
+}
+
+
+def readers(model):
+    """Change all weights, or all queries, then give the model a new last layer.
+
+    A dict from the change to the shares of counts and differences right, and what `readable` says of them.
+    """
+    answers, chances, found = cases().answers, cases().chances, {}
+    for name, change in CHANGES.items():
+        decoding = first_decoding(model, random_query(model, 0) if "random" in name else None)
+        vectors = model.self_attention.layer_norm(change(decoding) @ decoding + decoding)
+        right = chances @ (model.logits_layer(vectors).numpy().argmax(axis=-1) == answers)
+        found[name] = right[:3].mean(), right[3], *readable(vectors.numpy())[1:]
+    return found
+
+
+# --- To what output step 3 attends ----------------------------------------------------------------------
+
+
+def beside_a_blank(model):
+    """Return the weights of output step 3 on 'A', 'B', 'C' over a blank's, and the largest over the least."""
+    key = model.key_layer(np.eye(4, dtype=np.float32)[None])
+    weights = model.attention(query=model.query, key=key, value=key)[1].numpy()[0, 3]
+    return *(weights[1:] / weights[0]), weights.max() / weights.min()
+
+
+def on_itself(model, query=None):
+    """Return the mean weights of a count and of step 3 on themselves; how often a count's is its largest."""
+    weights, chances = all_weights(first_decoding(model, query)), cases().chances
+    itself = chances @ np.diagonal(weights, axis1=1, axis2=2)
+    largest = chances @ (weights.argmax(axis=-1) == np.arange(4))
+    return itself[:3].mean(), itself[3], largest[:3].mean()
+
+
+def attended(decoding):
+    """Return to what output step 3 attends where A ≠ B, six numbers, for decodings of all cases.
+
+    The mean weights on the larger count, the smaller, 'C', itself; how often the larger one gets more; the
+    least part that it gets, in any case, of what these two get together.
+    """
+    differ, larger, chances = unequal()
+    weights = all_weights(decoding)[differ, 3]
+    most, least = (weights[np.arange(len(weights)), one] for one in (larger, 1 - larger))
+    means = chances @ np.column_stack([most, least, weights[:, 2:], most > least])
+    return *means, (most / (most + least)).min()
 
 
 def told(model, decoding, weights):
@@ -29,73 +161,6 @@ def told(model, decoding, weights):
     gathered = np.einsum("bk,bkd->bd", weights, decoding) + decoding[:, 3]
     logits = model.logits_layer(model.self_attention.layer_norm(gathered[:, None]))
     return logits.numpy()[:, 0].argmax(axis=-1)
-
-
-def different(model):
-    """Return the answers, int (cases, 4), which count is larger, int (cases,), and the decodings, A ≠ B."""
-    data = measuring.fresh(TASK)
-    differ = data.answers[:, 3] > 0
-    answers = data.answers[differ]
-    return answers, np.where(answers[:, 0] < answers[:, 1], 1, 0), first_decoding(model, data.inputs[differ])
-
-
-def on_itself(model, query=None):
-    """Return three mean weights: of a count on itself, of output step 3 on itself, and its largest one."""
-    weights = all_weights(first_decoding(model, measuring.fresh(TASK).inputs, query))
-    itself = np.diagonal(weights, axis1=1, axis2=2)
-    return itself[:, :3].mean(), itself[:, 3].mean(), weights[:, 3].max(axis=-1).mean()
-
-
-def random_query(trained, seed):
-    """Return a random query, float32 (1, 4, hidden), each vector as long as that of a trained model."""
-    drawn = np.random.default_rng(seed).normal(size=trained.query.shape)
-    lengths = [np.linalg.norm(one, axis=-1, keepdims=True) for one in (trained.query.numpy(), drawn)]
-    return (drawn * lengths[0] / lengths[1]).astype(np.float32)
-
-
-CHANGES = {
-    "nothing": all_weights,
-    "all weights equal": lambda one: np.full((1, 4, 4), 0.25, np.float32),
-    "each on itself": lambda one: np.eye(4, dtype=np.float32)[None],
-    "logits × 1.5": lambda one: all_weights(one, 1.5),
-}
-
-
-def fitted(given, vectors):
-    """Return which answers, bool (samples, 4), a new last layer gets right, fitted on other given vectors.
-
-    Both are float (samples, 4, hidden).
-    """
-    answers, data = measuring.fresh(TASK, **OTHERS).answers, measuring.fresh(TASK)
-    again = measuring.read_again(given.reshape(-1, given.shape[-1]), answers.ravel())
-    return again(vectors.reshape(-1, given.shape[-1])).reshape(data.answers.shape) == data.answers
-
-
-def without_self_attention(model):
-    """Return sequences, counts and differences right with a new last layer on the first decodings."""
-    right = fitted(*(first_decoding(model, measuring.fresh(TASK, **one).inputs) for one in (OTHERS, {})))
-    return right.all(axis=1).mean(), right[:, :3].mean(), right[:, 3].mean()
-
-
-def readers(model):
-    """Change all weights, then give the model a new last layer.
-
-    A dict from the change to the fractions of counts and of differences right, as it is and with that layer;
-    and of differences, with a layer for them alone.
-    """
-    own, data, found = measuring.fresh(TASK, **OTHERS), measuring.fresh(TASK), {}
-    decodings = [first_decoding(model, one.inputs) for one in (own, data)]
-    for name, change in CHANGES.items():
-        given, vectors = (
-            model.self_attention.layer_norm(change(one) @ one + one).numpy() for one in decodings
-        )
-        right = [model.logits_layer(vectors).numpy().argmax(axis=-1) == data.answers, fitted(given, vectors)]
-        alone = measuring.read_again(given[:, 3], own.answers[:, 3])(vectors[:, 3]) == data.answers[:, 3]
-        found[name] = [
-            *(part for one in right for part in (one[:, :3].mean(), one[:, 3].mean())),
-            alone.mean(),
-        ]
-    return found
 
 
 def taken(weights, step, amount):
@@ -110,58 +175,24 @@ def taken(weights, step, amount):
 def other_weights(model):
     """Take weight away from what output step 3 attends to, where A ≠ B.
 
-    A dict from the change to: the weight taken, the fraction of differences right, the mean answer, and
-    the share of the answer 0.
+    A dict from the change to the weight taken and the shares of differences right and of the answer 0.
     """
-    answers, larger, decoding = different(model)
-    weights, rows, difference = all_weights(decoding)[:, 3], np.arange(len(answers)), answers[:, 3]
-    most, least, third, own = weights[rows, larger], weights[rows, 1 - larger], *weights[:, 2:].T
+    differ, larger, chances = unequal()
+    decoding, difference = first_decoding(model)[differ], cases().answers[differ, 3]
+    weights = all_weights(decoding)[:, 3]
+    most, least = (weights[np.arange(len(weights)), one] for one in (larger, 1 - larger))
     changes = {
         "nothing": (larger, 0 * most),
         "the smaller count, all": (1 - larger, least),
         "the larger count, as much": (larger, least),
-        "'C', all": (2, third),
-        "itself, all": (3, own),
-        "the larger count, as much as itself has": (larger, np.minimum(own, most)),
+        "itself, all": (3, weights[:, 3]),
+        "the larger count, as much as itself has": (larger, np.minimum(weights[:, 3], most)),
         "the larger count, all": (larger, most),
     }
-    cases = {name: (change, difference > 0) for name, change in changes.items()}
-    for number in range(1, 6):
-        cases[f"all of it, difference {number}"] = (larger, most), difference == number
     found = {}
-    for name, ((step, amount), seen) in cases.items():
-        one = told(model, decoding, taken(weights, step, amount))[seen]
-        found[name] = amount[seen].mean(), (one == difference[seen]).mean(), one.mean(), (one == 0).mean()
-    return found
-
-
-def patched(model):
-    """Replace decodings by those of another input, in which one of the two counts is another one.
-
-    The letter that is more is the same in both, and so is the number of 'C'; both were answered right.
-
-    A dict from the count that is another one; whose decoding is replaced, to the shares in which the other
-    difference comes out and in which the answer stays, and to how much it moves per unit of the difference.
-    """
-    answers, larger, decoding = different(model)
-    right = told(model, decoding, all_weights(decoding)[:, 3]) == answers[:, 3]
-    answers, larger, decoding, rows = answers[right], larger[right], decoding[right], np.arange(right.sum())
-    most, least, generator = answers[rows, larger], answers[rows, 1 - larger], np.random.default_rng(0)
-    found = {}
-    for name, kept, count in (("larger", least, most), ("smaller", most, least)):
-        same, chosen = 1000 * larger + 100 * answers[:, 2] + kept, np.full(len(rows), -1)
-        for row in rows:
-            others = np.flatnonzero((same == same[row]) & (count != count[row]))
-            chosen[row] = generator.choice(others) if len(others) else -1
-        known = chosen >= 0
-        before, goal = answers[known, 3], answers[chosen[known], 3]
-        for whose, steps in (("larger count's", [larger]), ("own", [3]), ("both", [larger, 3])):
-            changed = decoding.copy()
-            for step in steps:
-                changed[rows, step] = decoding[chosen, step]
-            after = told(model, changed, all_weights(changed)[:, 3])[known]
-            slope = np.polyfit(goal - before, after - before, 1)[0]
-            found[f"{name}; {whose}"] = (after == goal).mean(), (after == before).mean(), slope
+    for name, (step, amount) in changes.items():
+        answers = told(model, decoding, taken(weights, step, amount))
+        found[name] = chances @ amount, chances @ (answers == difference), chances @ (answers == 0)
     return found
 
 
@@ -171,39 +202,78 @@ def flipped(model):
     A − B goes as far to the other side of 0, A + B of its mean; 'C' as far as A − B, in the length of the
     change. A dict from the quantity to the shares where the larger count gets more, and that are right.
     """
-    answers, larger, decoding = different(model)
+    differ, larger, chances = unequal()
+    decoding, answers = first_decoding(model)[differ], cases().answers[differ]
     first, second, third, _ = answers.T.astype(float)
     rows, quantities = np.arange(len(answers)), np.column_stack([first - second, first + second, third])
-    quantities[:, 1:] -= quantities[:, 1:].mean(axis=0)
-    slopes = np.linalg.lstsq(quantities, decoding[:, 3] - decoding[:, 3].mean(axis=0), rcond=None)[0]
+    quantities[:, 1:] -= chances @ quantities[:, 1:]
+    root, own = np.sqrt(chances)[:, None], decoding[:, 3]
+    slopes = np.linalg.lstsq(root * quantities, root * (own - chances @ own), rcond=None)[0]
     found, lengths = {}, []
     for name, quantity, slope in zip(("A − B", "A + B", "'C'"), quantities.T, slopes, strict=True):
         change = -2 * np.outer(quantity, slope)
-        lengths.append(np.linalg.norm(change, axis=1).mean())
+        lengths.append(chances @ np.linalg.norm(change, axis=1))
         changed = decoding.copy()
         changed[:, 3] += change * (lengths[0] / lengths[-1] if name == "'C'" else 1)
         weights = all_weights(changed)[:, 3]
         wins = weights[rows, larger] > weights[rows, 1 - larger]
-        found[name] = wins.mean(), (told(model, changed, weights) == answers[:, 3]).mean()
+        found[name] = chances @ wins, chances @ (told(model, changed, weights) == answers[:, 3])
     return found
 
 
-def report(group, before, plain):
-    """Print all of it, for lists of models with --self_att, trained and before, and without it."""
-    queries = [random_query(model, seed) for seed, model in enumerate(group)]
-    found = {"before": map(on_itself, before), "with random queries": map(on_itself, before, queries)}
-    found["after"] = map(on_itself, group)
-    head = ["a count on itself", "output step 3 on itself", "output step 3, the largest of the four"]
-    measuring.compare("What the training changes: self-attention", head, found, list, *["{:.2f}"] * 3)
-    head, forms = ["taken away", "difference right", "mean answer", "answers 0"], ["{:.2f}", "%"] * 2
+def blind(model):
+    """Return the decodings of edit F, in which output step 3 has its bare query, as `first_decoding` does."""
+    decoding = first_decoding(model)
+    decoding[:, 3] = model.query[0, 3]
+    return decoding
+
+
+def patched(model, decodings=first_decoding):
+    """Replace decodings by those of another case, in which one of the two counts is another one.
+
+    The letter that is more is the same in both, and so is the number of 'C'; both were answered right.
+
+    A dict from the count that is another one, and whose decoding is replaced, to how much the answer moves
+    per unit of the difference, and to the share in which the other difference comes out.
+    """
+    decoding, answers, chances, found = decodings(model), cases().answers, cases().chances, {}
+    usable = (told(model, decoding, all_weights(decoding)[:, 3]) == answers[:, 3]) & (answers[:, 3] > 0)
+    sign = np.sign(answers[:, 0] - answers[:, 1])
+    for name, step in (
+        ("larger", (sign < 0) * 1),
+        ("smaller", (sign > 0) * 1),
+    ):  # The other one's output step.
+        other, kept = answers[np.arange(286), step], answers[np.arange(286), 1 - step]
+        alike = [one[:, None] == one for one in (sign, answers[:, 2], kept)]
+        pairs = np.all([*alike, other[:, None] != other, usable[:, None] & usable], axis=0)
+        one, two = np.nonzero(pairs)
+        often = chances[one] * chances[two] / (pairs @ chances)[one]
+        for whose, steps in (("that count's", [step[one]]), ("own", [3]), ("both", [step[one], 3])):
+            changed = decoding[one]
+            for place in steps:
+                changed[np.arange(len(one)), place] = decoding[two, place]
+            moved = told(model, changed, all_weights(changed)[:, 3]) - answers[one, 3]
+            goal = answers[two, 3] - answers[one, 3]
+            slope = np.polyfit(goal, moved, 1, w=np.sqrt(often))[0]
+            found[f"{name}; {whose}"] = slope, np.average(moved == goal, weights=often)
+    return found
+
+
+def report(group, before, without):
+    """Print it all, for lists of models with --self_att, trained and before the training, and of edit F."""
+    head = ["counts right", "difference right", "best last layer: counts", "difference", "one for it alone"]
+    measuring.compare_cases("The weights of all output steps are changed", head, group, readers, *["%"] * 5)
+    head, forms = ["a count on itself", "output step 3 on itself", "a count's is its largest"], ["{:.2f}"] * 2
+    for name, models in (("before the training", before), ("trained", group)):
+        pairs = list(enumerate(zip(models, group, strict=True)))
+        found = {f"random queries, {size:.0%} of the trained length": [
+            on_itself(model, random_query(like, seed, size)) for seed, (model, like) in pairs
+        ] for size in SIZES} | {"its own queries": list(map(on_itself, models))}  # fmt: skip
+        measuring.compare(f"Self-attention, {name}", head, found, list, *forms, "%")
+    head, forms = ["taken away", "difference right", "answers 0"], ["{:.2f}", "%", "%"]
     measuring.compare_cases("Weight of output step 3 taken away, A ≠ B", head, group, other_weights, *forms)
-    head = ["the other's difference", "as before", "moves per unit"]
-    measuring.compare_cases(
-        "The count that is another; whose decoding", head, group, patched, "%", "%", "{:.2f}"
-    )
     head = ["the larger count gets more", "right"]
     measuring.compare_cases("Flipped in output step 3's own decoding, A ≠ B", head, group, flipped, "%", "%")
-    head = ["counts right", "difference right", "read anew: counts", "read anew: difference", "it alone"]
-    measuring.compare_cases("Is it the look, or what reads it?", head, group, readers, *["%"] * 5)
-    title, head = "A new last layer without `--self_att`", ["sequences", "counts", "difference"]
-    measuring.compare(title, head, {"": plain}, without_self_attention, *["%"] * 3, each=True)
+    head, title = ["moves per unit", "the other's difference"], "The count that is another; whose decoding"
+    measuring.compare_cases(title, head, group, patched, "{:.2f}", "%")
+    measuring.compare_cases(f"F: {title}", head, without, lambda one: patched(one, blind), "{:.2f}", "%")
