@@ -17,17 +17,21 @@ def run(edit=None, flags=""):
 
 
 # The rows of the tables: what a reader calls it, what is trained, and the seeds.
-MAIN, SUM, START = "`main.py`", "C: a sum", (run(flags="--steps 1"), TEN)
+MAIN, SUM = "`main.py`", "C: a sum"
 LINEUP = {"equal weights": "A", "learnt weights": None, "fixed weights, × 100": "B 100.0"}
+FIXED = LINEUP | {"fixed weights, as they are learnt": "B 3.8+O"}
 APART = {MAIN: (run(), TEN)}
 APART |= {f"{edit}: {what}": (run(edit), TEN) for edit, what in {
-    "A": "all weights equal", "B 4.0": "fixed weights", "B 100.0": "fixed weights", "C": "a sum",
-    "D": "no residual", "E": "no layer norm", "A+E": "equal weights, no layer norm", "A+F": "a ReLU",
-    "A+E+G": "own dense layers", "H": "no √depth", "I": "separate keys and values", "J": "additive score",
+    "A": "all weights equal", "B 100.0": "fixed weights", "B 3.8+O": "fixed as they are learnt", "C": "a sum",
+    "L": "a sum, layer norm", "D": "no residual", "E": "no layer norm", "A+E": "equal weights, no layer norm",
+    "A+F": "a ReLU", "A+E+G": "own dense layers", "A+N": "the query times the mixture",
+    "H": "no √depth", "I": "separate keys and values", "J": "additive score",
     "H+K": "equal weights at first", "I+K": "equal weights at first", "J+K": "equal weights at first",
-    "I+L": "frozen keys", "H+M": "bounded logits", "I+M": "bounded logits", "J+M": "bounded logits",
+    "H+M": "bounded logits", "I+M": "bounded logits", "J+M": "bounded logits",
 }.items()}  # fmt: skip
-RUNS = [*APART.values(), START]
+TWENTY = {"H: seeds 1 to 10": (run("H"), TEN), "H: seeds 11 to 20": (run("H"), range(11, 21))}
+LONG = {label: (run(edit, "--steps 8000"), TEN) for label, edit in FIXED.items()}
+RUNS = [*APART.values(), *TWENTY.values(), *LONG.values()]
 LENGTHS = range(1, 21)
 SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
 
