@@ -1,7 +1,6 @@
 """Lesson 1, Counting Letters: how an average counts, and what a model needs for it."""
 
 import collections
-import functools
 import itertools
 import math
 
@@ -19,20 +18,19 @@ def run(edit=None, flags=""):
 
 
 # The rows of the tables: what a reader calls it, what is trained, and the seeds.
-MAIN, SUM, SUM_NORM, OWN_LAYERS = "`main.py`", "C: a sum", "L: a sum, layer norm", "A+E+G: own dense layers"
+MAIN, SUM, SUM_NORM, OWN_LAYERS = "`main.py`", "C: a sum", "L: a sum, layer norm", "A+E+G: own layers"
 LINEUP = {"equal weights": "A", "learnt weights": None, "fixed weights, × 100": "B 100.0"}
 FIXED = LINEUP | {"fixed weights, as they are learnt": "B 3.8+O"}
 LONG = {f"{label}, 8,000 steps": (run(edit, "--steps 8000"), TEN) for label, edit in FIXED.items()}
-NAMED = {MAIN: None, SUM: "C", SUM_NORM: "L", OWN_LAYERS: "A+E+G"}
-APART = {label: (run(edit), TEN) for label, edit in NAMED.items()}
-APART |= {f"{edit}: {what}": (run(edit), TEN) for edit, what in {
-    "A": "equal weights", "B 100.0": "fixed weights", "B 3.8+O": "fixed as they are learnt", "D": "no residual",
-    "E": "no layer norm", "A+E": "no layer norm", "A+F": "a ReLU", "A+N": "the query times the mixture",
-    "H": "no √depth", "I": "separate keys and values", "J": "additive score",
-    "H+K": "equal weights at first", "I+K": "equal weights at first", "J+K": "equal weights at first",
-    "H+M": "bounded logits", "I+M": "bounded logits", "J+M": "bounded logits",
+APART = {f"{edit}: {what}": (run(edit), TEN) for edit, what in {
+    "A": "equal weights", "B 100.0": "fixed weights", "B 3.8+O": "fixed as they are learnt", "C": "a sum",
+    "L": "a sum, layer norm", "D": "no residual", "E": "no layer norm", "A+E": "no layer norm",
+    "A+F": "a ReLU", "A+N": "the query times the mixture", "A+E+G": "own layers", "H": "no √depth",
+    "I": "separate keys and values", "J": "additive score", "H+K": "equal weights at first",
+    "I+K": "equal weights at first", "J+K": "equal weights at first", "H+M": "bounded logits",
+    "I+M": "bounded logits", "J+M": "bounded logits",
 }.items()}  # fmt: skip
-APART["H: ten further runs"] = (run("H"), range(11, 21))
+APART |= {MAIN: (run(), TEN), "H: ten further runs": (run("H"), range(11, 21))}
 RUNS = [*APART.values(), *LONG.values()]
 LENGTHS = range(1, 21)
 SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
@@ -69,9 +67,9 @@ def ratios(model):
 
 
 def untrained(trained, queries=None):
-    """Return models with the weights that the training runs begin with, a list.
+    """Return models as the training runs begin, a list: their queries are zeros.
 
-    Queries are zeros, or as long as learnt ones, in "random" directions or each along its letter's "key".
+    Or as long as learnt ones, in "random" directions or each along its letter's "key".
     """
     module, found = trained.module(TASK), []
     for seed, learnt in zip(trained.chosen(TEN), trained.models(*APART[MAIN]), strict=True):
@@ -91,11 +89,9 @@ def print_heatmaps(trained):
     """Print how weights compare after the training, and what is right before it and after."""
     group = trained.models(*APART[MAIN])
     found = np.array([preferences(model) for model in group])
-    cells = [measuring.spread(column) for column in (found[..., 0].ravel(), found[..., 1:].ravel())]
-    cells += [f"{(found > 1).all(axis=2).sum()} of {3 * len(group)}"]
-    cells += [f"{(found[..., :1] < found[..., 1:]).all(axis=(1, 2)).sum()} of {len(group)}"]
-    head = ["× a blank's", "× another letter's", "largest on the own letter", "blank second in all rows"]
-    measuring.table("The own letter's weight, each output step by itself", head, [cells])
+    rows = [[f"{label}'s", measuring.spread(one.ravel()), f"{(one > 1).sum()} of {one.size}"]
+            for label, one in (("a blank", found[..., 0]), ("another letter", found[..., 1:]))]  # fmt: skip
+    measuring.table("The own letter's weight, times", ["", "times", "above 1"], rows)
     groups = {"before": untrained(trained), "after": group}
     measuring.compare("Before and after", ["right", "loss"], groups, scored, "%", "{:.3f}")
 
@@ -151,19 +147,16 @@ def answer(model, decoding):
 
 
 def decoded(model, data, factor=1):
-    """Return what the last dense layer gets if the logits are multiplied by a factor, and the weights then.
-
-    Float (samples, 3, 64) and (samples, 3, length).
-    """
+    """Return what the last dense layer gets if a factor multiplies the logits, and the weights then."""
     weights = model(data.inputs)[1].numpy() ** factor
     weights /= weights.sum(axis=-1, keepdims=True)
     return norm_of(model)(weights @ model.key_layer(data.inputs) + model.query).numpy(), weights
 
 
 def followed(told, wanted, counts):
-    """Return the share of answers that are what is wanted, that come within one, that stay the own count.
+    """Return how often the answer is the wanted count, within one of it, the own count; or right if both are one.
 
-    All where the two differ; and, as a control, the share that is right where they do not.
+    The first three are of the cases in which the two counts differ.
     """
     same, apart = counts == wanted, abs(told - wanted)
     cases = (apart == 0)[~same], (apart <= 1)[~same], (told == counts)[~same], (apart == 0)[same]
@@ -185,9 +178,10 @@ def moved_weight(model):
 
 
 def by_factor(model):
-    """Return what a model answers with each factor, the total weight on the own letter, and the usual count.
+    """Return what a model answers with each factor, and the total weight on the own letter.
 
-    Each is (factors, samples, 3). The last one is the count that has the nearest total weight without a factor.
+    A third array tells for which count that total is usual without a factor, or nearest to it. All are
+    (factors, samples, 3).
     """
     data, told, totals = measuring.fresh(TASK), [], []
     own = data.letters[:, None] == np.arange(1, 4)[:, None]
@@ -225,16 +219,19 @@ def print_factors(trained):
 
 
 def parts(model, data):
-    """Return mixture + query less its mean, (…, 64), and the length by which layer norm divides it, (…, 1)."""
+    """Return mixture + query less its mean, (…, 64), and the length that layer norm divides it by, (…, 1)."""
     sums = (model(data.inputs)[1] @ model.key_layer(data.inputs) + model.query).numpy()
     rest = sums - sums.mean(axis=-1, keepdims=True)
     return rest, np.sqrt((rest**2).mean(axis=-1, keepdims=True) + norm_of(model).epsilon)
 
 
-def usual_lengths(model):
-    """Return the mean length for each count from 0 to 6."""
-    lengths, answers = parts(model, measuring.fresh(TASK))[1][..., 0], measuring.fresh(TASK).answers
-    return [lengths[answers == number].mean() for number in range(7)]
+def one_for_all(model):
+    """Return the sequences right if all get the same vector to be divided, and if all get the same length."""
+    data, norm, told = measuring.fresh(TASK), norm_of(model), []
+    rest, length = parts(model, data)
+    for one, by in ((rest.mean(axis=(0, 1)), length), (rest, length.mean())):
+        told.append(answer(model, norm.gamma * one / by + norm.beta))
+    return [(one == data.answers).all(axis=-1).mean() for one in told]
 
 
 def exchanged(model):
@@ -253,7 +250,12 @@ def exchanged(model):
 def print_parts(trained):
     """Print what layer norm divides by, how answers follow it, and what is said where letters are alike."""
     groups = {label: trained.models(run(edit), TEN) for label, edit in FIXED.items()}
-    measuring.compare("The length", range(7), groups, usual_lengths, *["{:.2f}"] * 7)
+    data, rows = measuring.fresh(TASK), {}
+    for label, models in groups.items():
+        lengths = [parts(model, data)[1][..., 0] for model in models]
+        rows[label] = [[length[data.answers == n].mean() for n in range(7)] for length in lengths]
+    measuring.compare("The mean length, by the count", range(7), rows, list, *["{:.2f}"] * 7)
+    measuring.compare("Right", ["one vector for all", "one length for all"], groups, one_for_all, "%", "%")
     head = ["the length's count", "within one", "the own count", "control"]
     measuring.compare("With another sequence's length", head, groups, exchanged, *["%"] * 4)
     for text in ALIKE:
@@ -261,10 +263,8 @@ def print_parts(trained):
         sizes = np.array([parts(model, data)[1][0, :, 0] for model in groups["learnt weights"]])
         print(f"\n{text!r}: lengths {', '.join(measuring.spread(size) for size in sizes.T)}")
         for label, row in APART.items():
-            told = [
-                measuring.outputs(model, data.inputs)[0].argmax(axis=-1) for model in trained.models(*row)
-            ]
-            print(f"{label}: {dict(collections.Counter(map(str, told)))}")
+            told = (str(model(data.inputs)[0].numpy().argmax(axis=-1)[0]) for model in trained.models(*row))
+            print(f"{label}: {dict(collections.Counter(told))}")
 
 
 def lineup(trained):
@@ -290,12 +290,8 @@ def print_lineup(trained):
 
 
 def read_anew(features, given):
-    """Return the sequences right with a new last layer, and with a new one for each output step.
-
-    What they read, and what they are fitted on, are float (samples, 3, numbers).
-    """
-    data, own = measuring.fresh(TASK), measuring.fresh(TASK, seed=2000)
-    fit = measuring.read_again
+    """Return the sequences right with a new last layer for all output steps, and with a new one for each."""
+    data, own, fit = measuring.fresh(TASK), measuring.fresh(TASK, seed=2000), measuring.read_again
     each = [fit(given[:, step], own.answers[:, step])(features[:, step]) for step in range(3)]
     one = fit(np.concatenate(given), own.answers.ravel())(np.concatenate(features))
     told = one.reshape(data.answers.shape), np.transpose(each)
@@ -304,19 +300,13 @@ def read_anew(features, given):
 
 def print_new_layers(trained):
     """Print what new last layers read from trained and untrained models, and from shares alone."""
-    data, own, short = (measuring.fresh(TASK, **sizes) for sizes in ({}, {"seed": 2000}, {"max_len": 5}))
+    data, own = measuring.fresh(TASK), measuring.fresh(TASK, seed=2000)
     groups = {f"logits × {factor}": (trained.models(*APART[MAIN]), factor) for factor in (1, 0, 1.5)}
     groups |= {label: (trained.models(run(edit), TEN), 1) for label, edit in FIXED.items() if edit}
     groups |= {f"untrained, queries {way}": (untrained(trained, way), 1) for way in (None, "random", "key")}
-    rows = collections.defaultdict(list)
-    for label, (models, factor) in groups.items():
-        for model in models:
-            features, given, few = (decoded(model, one, factor)[0] for one in (data, own, short))
-            pairs = (features, data), (few, short)
-            right = [(answer(model, one) == goal.answers).all(axis=-1).mean() for one, goal in pairs]
-            rows[label].append([*right, *read_anew(features, given)])
-    head = ["right", "at length 5", "with a new last layer", "with one for each output step"]
-    measuring.compare("New last layers", head, rows, list, *["%"] * 4)
+    rows = {label: [read_anew(*(decoded(model, one, factor)[0] for one in (data, own))) for model in models]
+            for label, (models, factor) in groups.items()}  # fmt: skip
+    measuring.compare("New last layers", ["one", "one for each output step"], rows, list, "%", "%")
     shares = [np.repeat(one.inputs.mean(axis=1)[:, None], 3, axis=1) for one in (data, own)]
     steps = [np.concatenate([one, np.broadcast_to(np.eye(3), (len(one), 3, 3))], axis=-1) for one in shares]
     for label, pair in {"shares": shares, "shares and the output step": steps}.items():
@@ -357,10 +347,8 @@ def print_lengths(trained):
         rows.append([length, *predicted, *(measuring.percent(curve[:, index]) for curve in curves)])
     head = ["length", "10 · n / length rounds to n, halves to even", "halves up", *labels]
     measuring.table("Sequences right, trained at length 10", head, rows)
-    for length in (9, 11):
-        measure = functools.partial(by_count, length=length)
-        groups = {f"of {length}": trained.models(*APART[MAIN])}
-        measuring.compare("By the count", ["sequences", *range(8)], groups, measure, *["%"] * 9)
+    rows = {length: [by_count(model, length) for model in trained.models(*APART[MAIN])] for length in (9, 11)}
+    measuring.compare("By the count", ["sequences", *range(8)], rows, list, *["%"] * 9)
 
 
 def scored(model):
