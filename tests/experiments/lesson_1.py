@@ -154,22 +154,19 @@ def decoded(model, data, factor=1):
 
 
 def followed(told, wanted, counts):
-    """Return how often the answer is the wanted count, within one of it, the own count; or right if both are one.
-
-    The first three are of the cases in which the two counts differ.
-    """
+    """Return how often the wanted count is told, or comes within one, or the own one; and, if both agree, it."""
     same, apart = counts == wanted, abs(told - wanted)
     cases = (apart == 0)[~same], (apart <= 1)[~same], (told == counts)[~same], (apart == 0)[same]
     return [one.mean() for one in cases]
 
 
 def moved_weight(model):
-    """Give output step 0 the total weight on 'A' that it usually has for another count; for 1 to 6."""
+    """Give output step 0 the total weight on 'A' that it usually has for another count, from 1 to 5."""
     data = measuring.fresh(TASK)
-    cases = (data.answers[:, 0] >= 1) & (data.answers[:, 0] <= 6)
+    cases = (data.answers[:, 0] >= 1) & (data.answers[:, 0] <= 5)
     letters, counts = data.letters[cases], data.answers[cases, 0]
     value, weights = model.key_layer(data.inputs).numpy()[cases], model(data.inputs)[1].numpy()[cases, 0]
-    wanted = np.random.default_rng(0).integers(1, 7, len(counts))
+    wanted = np.random.default_rng(0).integers(1, 6, len(counts))
     total, goal = (weights * (letters == 1)).sum(axis=-1), np.array(mass_by_count(model))[wanted]
     change = np.where(letters == 1, (goal / total)[:, None], ((1 - goal) / (1 - total))[:, None])
     mixture = ((weights * change)[:, None] @ value)[:, 0]
@@ -235,12 +232,12 @@ def one_for_all(model):
 
 
 def exchanged(model):
-    """Divide each sequence by the length of another one, in which the letter occurs 0 to 6 times, too."""
+    """Divide each sequence by the length of another one, in which the letter occurs 0 to 5 times, too."""
     data, norm, generator = measuring.fresh(TASK), norm_of(model), np.random.default_rng(0)
     (rest, length), found = parts(model, data), []
     for step, counts in enumerate(data.answers.T):
-        cases, with_count = np.flatnonzero(counts <= 6), [np.flatnonzero(counts == n) for n in range(7)]
-        wanted = generator.integers(7, size=len(cases))
+        cases, with_count = np.flatnonzero(counts <= 5), [np.flatnonzero(counts == n) for n in range(6)]
+        wanted = generator.integers(6, size=len(cases))
         others = [generator.choice(with_count[number]) for number in wanted]
         told = answer(model, norm.gamma * rest[cases, step] / length[others, step] + norm.beta)
         found.append([told, wanted, counts[cases]])
