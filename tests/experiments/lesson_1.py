@@ -20,15 +20,14 @@ def run(edit=None, flags=""):
 # The rows of the tables: what a reader calls it, what is trained, and the seeds.
 MAIN, SUM, SUM_NORM, OWN_LAYERS = "`main.py`", "C: a sum", "L: a sum, layer norm", "A+E+G: own layers"
 LINEUP = {"equal weights": "A", "learnt weights": None, "fixed weights, × 100": "B 100.0"}
-FIXED = LINEUP | {"fixed weights, as they are learnt": "B 3.8+O"}
+FIXED = LINEUP | {"fixed weights, as they are learnt": "B 3.8+N"}
 LONG = {f"{label}, 8,000 steps": (run(edit, "--steps 8000"), TEN) for label, edit in FIXED.items()}
 APART = {f"{edit}: {what}": (run(edit), TEN) for edit, what in {
-    "A": "equal weights", "B 100.0": "fixed weights", "B 3.8+O": "fixed as they are learnt", "C": "a sum",
+    "A": "equal weights", "B 100.0": "fixed weights", "B 3.8+N": "fixed as they are learnt", "C": "a sum",
     "L": "a sum, layer norm", "D": "no residual", "E": "no layer norm", "A+E": "no layer norm",
-    "A+F": "a ReLU", "A+N": "the query times the mixture", "A+E+G": "own layers", "H": "no √depth",
+    "A+F": "a ReLU", "A+M": "the query times the mixture", "A+E+G": "own layers", "H": "no √depth",
     "I": "separate keys and values", "J": "additive score", "H+K": "equal weights at first",
-    "I+K": "equal weights at first", "J+K": "equal weights at first", "H+M": "bounded logits",
-    "I+M": "bounded logits", "J+M": "bounded logits",
+    "I+K": "equal weights at first", "J+K": "equal weights at first",
 }.items()}  # fmt: skip
 APART |= {MAIN: (run(), TEN), "H: ten further runs": (run("H"), range(11, 21))}
 RUNS = [*APART.values(), *LONG.values()]
@@ -154,7 +153,7 @@ def decoded(model, data, factor=1):
 
 
 def followed(told, wanted, counts):
-    """Return how often the wanted count is told, or comes within one, or the own one; and, if both agree, it."""
+    """Return how often the wanted count is told, or comes within one, or the own; and both, if equal."""
     same, apart = counts == wanted, abs(told - wanted)
     cases = (apart == 0)[~same], (apart <= 1)[~same], (told == counts)[~same], (apart == 0)[same]
     return [one.mean() for one in cases]
