@@ -5,28 +5,23 @@ import math
 
 import numpy as np
 
-from . import edits, measuring, trainings
 from . import lesson_3_interventions as interventions
+from . import measuring, trainings
 
 TASK = 3
 TRACED = ("BBABCCABCAB", "BCBACCABCAA")
-POSITIONS = "--pos_enc"
 
 
-def run(edit=None, flags=POSITIONS):
+def run(edit=None, flags="--pos_enc"):
     """Return a trainings.Run of this lesson."""
     return trainings.Run(TASK, edit, flags)
 
 
 PLAIN, MARKED, AVERAGES, MARK = run(flags=""), run(), run("A+B"), run("A+B+D")
-WAVES, EVEN_WAVES, MASK, LONGER = (
-    run("C 1"),
-    run("A+C 1"),
-    run("E", ""),
-    run(flags=f"{POSITIONS} --steps 2200"),
-)
-BEFORE = {MARKED: run(flags=f"{POSITIONS} --steps 1")}
-FAST = f"{POSITIONS} --enc_layers 0 --lr 0.01"
+WAVES, EVEN_WAVES, MASK = run("C 1"), run("A+C 1"), run("E", "")
+BEFORE, LONGER = {MARKED: run(flags="--pos_enc --steps 1")}, run(flags="--pos_enc --steps 2200")
+FAST = "--pos_enc --enc_layers 0 --lr 0.01"
+LOOKING = run(flags=FAST)
 # The tables: what a reader calls a row, and what is trained.
 TABLES = {
     "With order and without": {"without `--pos_enc`": PLAIN, "`--pos_enc`": MARKED, "`--steps 2200`": LONGER},
@@ -38,7 +33,7 @@ TABLES = {
         "D: one vector only": run("D"),
     },
     "Without an encoder layer": {
-        f"`{FAST}`": run(flags=FAST),
+        f"`{FAST}`": LOOKING,
         "B: equal weights in the decoder": run("B", FAST),
         "F: six times the weight for the first letter": run("F", FAST),
     },
@@ -74,18 +69,14 @@ def bound(max_len=10, vocab_size=3):
 
 
 def order_changes(model):
-    """Return the largest change, over 1,000 sequences, when the letters come in another order.
+    """Return how much another order of the letters changes the logits, and the weights of the decoder.
 
-    Of the logits, of the decoder's weights and, with an encoder layer, of its weights; these two after the order
-    is undone.
+    The largest change over 1,000 sequences; for the weights the order is undone.
     """
     inputs = measuring.fresh(TASK, 1000).inputs
     order = np.random.default_rng(0).permutation(11)
-    logits, weights, encoder = model(inputs)
-    other_logits, other_weights, other_encoder = model(inputs[:, order])
-    pairs = [(logits, other_logits), (weights.numpy()[..., order], other_weights)]
-    if encoder:
-        pairs.append((encoder[0].numpy()[:, order][:, :, order], other_encoder[0]))
+    (logits, weights, _), (other_logits, other_weights, _) = model(inputs), model(inputs[:, order])
+    pairs = (logits, other_logits), (weights.numpy()[..., order], other_weights)
     return [np.abs(one - np.array(other)).max() for one, other in pairs]
 
 
@@ -113,17 +104,6 @@ def looks(model):
     return itself, same, different, same / different, decoder.numpy()[:, 0, 0].mean(), *places
 
 
-def untrained(trained, one, marks=None):
-    """Return the networks that the runs of the seeds 1 to 10 start from, with marks of these models, if any."""
-    module, networks = trained.module(TASK, one.edit), []
-    for number, seed in enumerate(trained.chosen(TEN)):
-        module.tf.keras.utils.set_random_seed(seed)
-        networks.append(module.AttentionModel(**edits.settings(module, *one.flags.split())))
-        if marks:
-            networks[-1].positional_encoding.assign(marks[number].positional_encoding)
-    return networks
-
-
 def report(trained):
     """Print the figures of the lesson and of the laboratory, with the models of a trainings.Trainings."""
     print("\nBound without order and without a mask: {:.4f} nats, {:.2%} right".format(*bound()))
@@ -132,8 +112,8 @@ def report(trained):
         head = ["right", "loss", "decoder's weight on the signal"]
         measuring.compare(title, head, groups, scored, "%", "{:.3f}", "{:.2f}", each=True)
     marked = trained.models(MARKED, TWENTY)
-    lowest = trained.chosen(TWENTY)[int(np.argmin([scored(model)[0] for model in marked]))]
-    print(f"\nThe last losses of the lowest of `--pos_enc`: {trained.losses(MARKED, lowest)[-6:]}")
+    last = [trained.losses(MARKED, seed)[-1][1] for seed in trained.chosen(TWENTY)]
+    print("\nThe last printed losses of `--pos_enc`:", *map("{:.3f}".format, last))
     for text in ("BBABC", "AAAAAAAAAAA"):
         inputs = measuring.spell(TASK, text).inputs
         told = [int(measuring.outputs(model, inputs).argmax()) for model in marked]
@@ -147,10 +127,9 @@ def print_order(trained):
     """Print what another order of the same letters changes, and what the positional vectors are."""
     groups = {label: trained.models(one, TEN) for label, one in TABLES["Without an encoder layer"].items()}
     groups |= {"without `--pos_enc`": trained.models(PLAIN, TEN), "`--pos_enc`": trained.models(MARKED, TEN)}
-    groups["E: a mask, never trained"] = untrained(trained, MASK)
-    head = ["logits", "decoder weights", "encoder weights"]
-    title = "Changed by another order of the letters"
-    measuring.compare(title, head, groups, order_changes, *["{:.2g}"] * 3)
+    groups["E: a mask, never trained"] = measuring.untrained(trained, MASK, TEN)
+    title, head = "Changed by another order of the letters", ["logits", "decoder weights"]
+    measuring.compare(title, head, groups, order_changes, *["{:.2g}"] * 2)
     group = {"": trained.models(MARKED, TWENTY)}
     head = ["length of the first", "of the others", "cosine of the first with the others", "of the others"]
     measuring.compare("Positional vectors", head, group, interventions.positions, *["{:.2f}"] * 4)
@@ -160,11 +139,11 @@ def print_order(trained):
 
 def print_weights(trained):
     """Print the encoder's weights before and after the training, and what is right under changed weights."""
-    marked, label = trained.models(MARKED, TWENTY), "without an encoder layer; decoder: equal weights"
+    marked = trained.models(MARKED, TWENTY)
     groups = {
         "one training step": trained.models(BEFORE[MARKED], TEN),
         "learnt vectors": marked,
-        "waves, never trained": untrained(trained, WAVES),
+        "waves, never trained": measuring.untrained(trained, WAVES, TEN),
         "waves": trained.models(WAVES, TWENTY),
     }
     head = ["on itself", "on each like it", "on each other", "like / other", "decoder on the signal"]
@@ -172,35 +151,27 @@ def print_weights(trained):
     forms = [*["{:.3f}"] * 3, *["{:.2f}"] * 2, *["{:.3f}"] * 4]
     measuring.compare("The signal's row of the encoder, and the decoder", head, groups, looks, *forms)
     groups = {name: [(model, *each) for model in marked] for name, each in interventions.CHANGES.items()}
-    change = interventions.CHANGES["decoder: equal weights"]
-    groups[label] = [(model, *change) for model in trained.models(run(flags=FAST), TEN)]
+    groups["decoder, no encoder layer: equal weights"] = [(one, 1, 0) for one in trained.models(LOOKING, TEN)]
     measuring.compare("Changed after the training", ["right"], groups, interventions.right, "%", each=True)
 
 
 def print_counting(trained):
     """Print what a new last layer reads, and what is answered if vectors hold what another sequence gives."""
     marked, plain = trained.models(MARKED, TEN), trained.models(PLAIN, TEN)
-    groups = {
-        "trained": marked,
-        "plain, trained": plain,
-        "never trained": untrained(trained, PLAIN),
-        "never trained, with the trained marks": untrained(trained, MARKED, marked),
-    }
-    head, group = ["the other count", "this count"], [*groups.values()][-1]
-    title = "Read by a new last layer from"
-    measuring.compare(
-        title, interventions.READ, groups, interventions.readings, *["%"] * len(interventions.READ)
-    )
-    for products in (False, True):
-        right = interventions.read(lambda inputs: interventions.shares(inputs, products))
-        print(f"Signal and shares, {'with' if products else 'without'} products: {right:.1%}")
+    raw, marked_raw = (measuring.untrained(trained, one, TEN) for one in (PLAIN, MARKED))
+    for network, model in zip(marked_raw, marked, strict=True):
+        network.positional_encoding.assign(model.positional_encoding)
+    first, before, fifth, last, *letters = interventions.READ
+    rows = [("trained", marked, what) for what in (first, before, fifth)]
+    rows += [("plain, trained", plain, first), ("never trained", raw, first), ("never trained", raw, fifth)]
+    rows += [("never trained, the trained marks", marked_raw, what) for what in (first, last)]
+    rows += [("no network", [None], what) for what in letters]
+    groups = {f"{name}: {what}": [(one, what) for one in group] for name, group, what in rows}
+    measuring.compare("Read by a new last layer", ["right"], groups, interventions.read, "%")
     interventions.trace(marked[0], *TRACED)
-    groups = {
-        "trained": (marked, False),
-        "plain": (plain, False),
-        "again": (marked, True),
-        "never": (group, True),
-    }
-    for label, (group, again) in groups.items():
-        measuring.compare_cases(f"Exchanged: {label}", head, [(one, again) for one in group],
-                                interventions.exchanges, "%", "%")  # fmt: skip
+    rows = {"trained": (marked, False), "plain": (plain, False), "trained, new last layer": (marked, True)}
+    rows["never trained, the trained marks, new last layer"] = marked_raw, True
+    for name, (group, again) in rows.items():
+        title, head = f"Exchanged: {name}", ["the other count", "this one"]
+        cases = [(model, again) for model in group]
+        measuring.compare_cases(title, head, cases, interventions.exchanges, "%", "%")
