@@ -112,8 +112,9 @@ def report(trained):
         head = ["right", "loss", "decoder's weight on the signal"]
         measuring.compare(title, head, groups, scored, "%", "{:.3f}", "{:.2f}", each=True)
     marked = trained.models(MARKED, TWENTY)
-    last = [trained.losses(MARKED, seed)[-1][1] for seed in trained.chosen(TWENTY)]
-    print("\nThe last printed losses of `--pos_enc`:", *map("{:.3f}".format, last))
+    for one in (MARKED, LONGER):
+        last = [f"{trained.losses(one, seed)[-1][1]:.3f}" for seed in trained.chosen(SEEDS.get(one, TEN))]
+        print(f"\nThe last printed losses of `{one.flags}`:", *last)
     for text in ("BBABC", "AAAAAAAAAAA"):
         inputs = measuring.spell(TASK, text).inputs
         told = [int(measuring.outputs(model, inputs).argmax()) for model in marked]

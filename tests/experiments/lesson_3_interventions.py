@@ -5,7 +5,6 @@ import numpy as np
 from . import measuring
 
 TASK = 3
-
 CHANGES = {  # What the logits of the encoder and of the decoder are multiplied with.
     "nothing": (1, 1),
     "decoder: equal weights": (1, 0),
