@@ -1,5 +1,6 @@
 """Lesson 1, Counting Letters: how an average counts, and what a model needs for it."""
 
+import collections
 import itertools
 import math
 
@@ -17,29 +18,30 @@ def run(edit=None, flags=""):
 
 
 # The rows of the tables: what a reader calls it, what is trained, and the seeds.
-MAIN, SUM, START = "`main.py`", "C: a sum", (run(flags="--steps 1"), TEN)
+MAIN, SUM, SUM_NORM, OWN_LAYERS = "`main.py`", "C: a sum", "L: a sum, layer norm", "A+E+G: own layers"
 LINEUP = {"equal weights": "A", "learnt weights": None, "fixed weights, × 100": "B 100.0"}
-APART = {MAIN: (run(), TEN)}
-APART |= {f"{edit}: {what}": (run(edit), TEN) for edit, what in {
-    "A": "all weights equal", "B 4.0": "fixed weights", "B 100.0": "fixed weights", "C": "a sum",
-    "D": "no residual", "E": "no layer norm", "A+E": "equal weights, no layer norm", "A+F": "a ReLU",
-    "A+E+G": "own dense layers", "H": "no √depth", "I": "separate keys and values", "J": "additive score",
-    "H+K": "equal weights at first", "I+K": "equal weights at first", "J+K": "equal weights at first",
-    "I+L": "frozen keys", "H+M": "bounded logits", "I+M": "bounded logits", "J+M": "bounded logits",
+FIXED = LINEUP | {"fixed weights, as they are learnt": "B 3.8+N"}
+LONG = {f"{label}, 8,000 steps": (run(edit, "--steps 8000"), TEN) for label, edit in FIXED.items()}
+APART = {f"{edit}: {what}": (run(edit), TEN) for edit, what in {
+    "A": "equal weights", "B 100.0": "fixed weights", "B 3.8+N": "fixed as they are learnt", "C": "a sum",
+    "L": "a sum, layer norm", "D": "no residual", "E": "no layer norm", "A+E": "no layer norm",
+    "A+F": "a ReLU", "A+M": "the query times the mixture", "A+E+G": "own layers", "H": "no √depth",
+    "I": "separate keys and values", "J": "additive score", "H+K": "equal weights at first",
+    "I+K": "equal weights at first", "J+K": "equal weights at first",
 }.items()}  # fmt: skip
-RUNS = [*APART.values(), START]
+APART |= {MAIN: (run(), TEN), "H: ten further runs": (run("H"), range(11, 21))}
+RUNS = [*APART.values(), *LONG.values()]
 LENGTHS = range(1, 21)
 SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
+FACTORS = (0, 0.5, 1, 1.5, 2, 2.5, 3)  # What the logits are multiplied by.
+ALIKE = ("AAAAAAAAAA", "AAAA", "ACACACACAC")  # Without a 'B'.
 
 
 def report(trained):
     """Print the figures of the lesson and of its laboratory, with the models of a trainings.Trainings."""
-    print_heatmaps(trained)
-    print_counting(trained)
-    print_changed_weights(trained)
-    print_lineup(trained)
+    for part in (print_heatmaps, print_counting, print_factors, print_parts, print_lineup, print_new_layers):
+        part(trained)
     print_lengths(trained)
-    print_limits(trained)
     print_rows(trained)
     print_saturation()
 
@@ -63,27 +65,44 @@ def ratios(model):
     return np.exp(logarithms[:, 0].mean()), np.exp(logarithms[:, 1:].mean())
 
 
+def untrained(trained, queries=None):
+    """Return models as the training runs begin, a list: their queries are zeros.
+
+    Or as long as learnt ones, in "random" directions or each along its letter's "key".
+    """
+    module, found = trained.module(TASK), []
+    for seed, learnt in zip(trained.chosen(TEN), trained.models(*APART[MAIN]), strict=True):
+        module.tf.keras.utils.set_random_seed(seed)  # As main.py does before it builds a model.
+        model = module.AttentionModel(**module.DEFAULTS)
+        if queries:
+            keys = model.key_layer(np.eye(4, dtype=np.float32)).numpy()
+            random = np.random.default_rng(seed).normal(size=(3, keys.shape[-1]))
+            ways = {"random": random, "key": keys[1:] - keys.mean(axis=0)}[queries]
+            lengths = np.linalg.norm(learnt.query, axis=-1) / np.linalg.norm(ways, axis=-1)
+            model.query.assign(lengths[..., None] * ways)
+        found.append(model)
+    return found
+
+
 def print_heatmaps(trained):
-    """Print how weights compare before and after the training, and what the models answer to some texts."""
-    rows, groups = [], {"before": trained.models(*START), "after": trained.models(*APART[MAIN])}
-    for when, group in groups.items():
-        found = np.array([preferences(model) for model in group])
-        largest = sum(weights_of(one).argmax(axis=1) == [1, 2, 3] for one in group).sum()
-        less = (found[:, :, :1] < found[:, :, 1:]).all(axis=(1, 2)).sum()
-        cells = [measuring.spread(column) for column in (found[..., 0].ravel(), found[..., 1:].ravel())]
-        right = measuring.columns([scored(model) for model in group], "%", "{:.3f}")
-        rows.append([when, *cells, f"{largest} of {3 * len(group)}", f"{less} of {len(group)}", *right])
-    head = ["", "× a blank's", "× another letter's", "on the own letter", "blank less", "right", "loss"]
-    measuring.table("The own letter's weight, each output step by itself", head, rows)
+    """Print how weights compare after the training, and what is right before it and after."""
+    group = trained.models(*APART[MAIN])
+    found = np.array([preferences(model) for model in group])
+    rows = [[f"{label}'s", measuring.spread(one.ravel()), f"{(one > 1).sum()} of {one.size}"]
+            for label, one in (("a blank", found[..., 0]), ("another letter", found[..., 1:]))]  # fmt: skip
+    measuring.table("The own letter's weight, times", ["", "times", "above 1"], rows)
+    groups = {"before": untrained(trained), "after": group}
+    measuring.compare("Before and after", ["right", "loss"], groups, scored, "%", "{:.3f}")
 
 
-def mass_by_count(model):
-    """Return the mean total weight of output step 0 on 'A', for each count of 'A' among ten from 0 to 10."""
-    rest, found = np.random.default_rng(0).choice([0, 2, 3], (4000, 10)), []
+def mass_by_count(model, step=0):
+    """Return the mean total weight of an output step on its letter, for each count among ten from 0 to 10."""
+    own, found = step + 1, []
+    rest = np.random.default_rng(0).choice([kind for kind in range(4) if kind != own], (4000, 10))
     for count in range(11):
-        letters = np.where(np.arange(10) < count, 1, rest)
-        weights = model(measuring.solved(TASK, letters).inputs)[1].numpy()[:, 0]
-        found.append((weights * (letters == 1)).sum(axis=-1).mean())
+        letters = np.where(np.arange(10) < count, own, rest)
+        weights = model(measuring.solved(TASK, letters).inputs)[1].numpy()[:, step]
+        found.append((weights * (letters == own)).sum(axis=-1).mean())
     return found
 
 
@@ -116,6 +135,137 @@ def print_counting(trained):
     print(f"\nThe formula differs from the mean by {apart:.3f} at most")
 
 
+def norm_of(model):
+    """Return the layer norm of a model, which an edit may have moved."""
+    return getattr(model, "attention", model).layer_norm
+
+
+def answer(model, decoding):
+    """Return the counts that a model reads from what its last dense layer gets."""
+    return model.logits_layer(decoding).numpy().argmax(axis=-1)
+
+
+def decoded(model, data, factor=1):
+    """Return what the last dense layer gets if a factor multiplies the logits, and the weights then."""
+    weights = model(data.inputs)[1].numpy() ** factor
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return norm_of(model)(weights @ model.key_layer(data.inputs) + model.query).numpy(), weights
+
+
+def followed(told, wanted, counts):
+    """Return how often the wanted count is told, or comes within one, or the own; and both, if equal."""
+    same, apart = counts == wanted, abs(told - wanted)
+    cases = (apart == 0)[~same], (apart <= 1)[~same], (told == counts)[~same], (apart == 0)[same]
+    return [one.mean() for one in cases]
+
+
+def moved_weight(model):
+    """Give output step 0 the total weight on 'A' that it usually has for another count, from 1 to 5."""
+    data = measuring.fresh(TASK)
+    cases = (data.answers[:, 0] >= 1) & (data.answers[:, 0] <= 5)
+    letters, counts = data.letters[cases], data.answers[cases, 0]
+    value, weights = model.key_layer(data.inputs).numpy()[cases], model(data.inputs)[1].numpy()[cases, 0]
+    wanted = np.random.default_rng(0).integers(1, 6, len(counts))
+    total, goal = (weights * (letters == 1)).sum(axis=-1), np.array(mass_by_count(model))[wanted]
+    change = np.where(letters == 1, (goal / total)[:, None], ((1 - goal) / (1 - total))[:, None])
+    mixture = ((weights * change)[:, None] @ value)[:, 0]
+    decoding = model.attention.layer_norm(mixture.astype(np.float32) + model.query[0, 0])
+    return followed(answer(model, decoding), wanted, counts)
+
+
+def by_factor(model):
+    """Return what a model answers with each factor, and the total weight on the own letter.
+
+    A third array tells for which count that total is usual without a factor, or nearest to it. All are
+    (factors, samples, 3).
+    """
+    data, told, totals = measuring.fresh(TASK), [], []
+    own = data.letters[:, None] == np.arange(1, 4)[:, None]
+    for factor in FACTORS:
+        decoding, weights = decoded(model, data, factor)
+        told.append(answer(model, decoding))
+        totals.append((weights * own).sum(axis=-1))
+    usual = np.array([mass_by_count(model, step) for step in range(3)])
+    return np.array(told), np.array(totals), abs(np.array(totals)[..., None] - usual).argmin(axis=-1)
+
+
+def print_factors(trained):
+    """Print what factors at the logits do, and how far the counting curve predicts it."""
+    group, shown = trained.models(*APART[MAIN]), measuring.spell(TASK, SHOWN)
+    for factor in FACTORS:
+        pairs = [(model, *decoded(model, shown, factor)) for model in group]
+        texts = collections.Counter(str(answer(model, decoding)[0]) for model, decoding, _ in pairs)
+        totals = measuring.spread(weights[0, 0, shown.letters[0] == 1].sum() for *_, weights in pairs)
+        print(f"{SHOWN!r}, × {factor}: {dict(texts)}, on 'A' {totals}")
+    answers, found = measuring.fresh(TASK).answers, [by_factor(model) for model in group]
+    for index, what, form in ((0, "answer", "{:.0f}"), (1, "total weight", "{:.2f}")):
+        rows = {n: [np.median(one[index][:, answers == n], axis=1) for one in found] for n in range(7)}
+        measuring.compare(f"The median {what}, by the count", FACTORS, rows, list, *[form] * len(FACTORS))
+    rows = {}
+    for index, factor in enumerate(FACTORS):
+        rows[factor] = [[(told[index] == answers).all(axis=-1).mean(), (abs(told - usual)[index] == 0).mean(),
+                         (usual[index] > 5).mean()] for told, _, usual in found]  # fmt: skip
+    measuring.compare("By the factor", ["right", "as the curve says", "it says > 5"], rows, list, *["%"] * 3)
+    rows = {n: [[(abs(told - usual)[usual == n] <= off).mean() for off in (0, 1)] for told, _, usual in found]
+            for n in range(11)}  # fmt: skip
+    measuring.compare("By what the curve says", ["that is the answer", "within one"], rows, list, *["%"] * 2)
+    print("The highest answers:", *(told.max() for told, *_ in found))
+    head = ["it comes out", "within one", "the own count", "control"]
+    measuring.compare("What is usual for another count", head, {"": group}, moved_weight, *["%"] * 4)
+
+
+def parts(model, data):
+    """Return mixture + query less its mean, (…, 64), and the length that layer norm divides it by, (…, 1)."""
+    sums = (model(data.inputs)[1] @ model.key_layer(data.inputs) + model.query).numpy()
+    rest = sums - sums.mean(axis=-1, keepdims=True)
+    return rest, np.sqrt((rest**2).mean(axis=-1, keepdims=True) + norm_of(model).epsilon)
+
+
+def one_for_all(model):
+    """Return the sequences right if all get the same vector to be divided, and if all get the same length."""
+    data, norm, told = measuring.fresh(TASK), norm_of(model), []
+    rest, length = parts(model, data)
+    for one, by in ((rest.mean(axis=(0, 1)), length), (rest, length.mean())):
+        told.append(answer(model, norm.gamma * one / by + norm.beta))
+    return [(one == data.answers).all(axis=-1).mean() for one in told]
+
+
+def exchanged(model):
+    """Divide each sequence by the length of another one, in which the letter occurs 0 to 5 times, too."""
+    data, norm, generator = measuring.fresh(TASK), norm_of(model), np.random.default_rng(0)
+    (rest, length), found = parts(model, data), []
+    for step, counts in enumerate(data.answers.T):
+        cases, with_count = np.flatnonzero(counts <= 5), [np.flatnonzero(counts == n) for n in range(6)]
+        wanted = generator.integers(6, size=len(cases))
+        others = [generator.choice(with_count[number]) for number in wanted]
+        told = answer(model, norm.gamma * rest[cases, step] / length[others, step] + norm.beta)
+        found.append([told, wanted, counts[cases]])
+    return followed(*np.concatenate(found, axis=1))
+
+
+def print_parts(trained):
+    """Print what layer norm divides by, how answers follow it, and what is said where letters are alike."""
+    groups = {label: trained.models(run(edit), TEN) for label, edit in FIXED.items()}
+    groups |= {label: trained.models(*row) for label, row in LONG.items()}
+    data, rows = measuring.fresh(TASK), {}
+    for label, models in groups.items():
+        lengths = [parts(model, data)[1][..., 0] for model in models]
+        rows[label] = [[length[data.answers == n].mean() for n in range(7)] for length in lengths]
+        for row, model in zip(rows[label], models, strict=True):
+            print(f"{label}: {row[1] - row[0]:+.3f} from 0 to 1, {by_count(model)[0]:.1%} right")
+    measuring.compare("The mean length, by the count", range(7), rows, list, *["{:.2f}"] * 7)
+    measuring.compare("Right", ["one vector for all", "one length for all"], groups, one_for_all, "%", "%")
+    head = ["the length's count", "within one", "the own count", "control"]
+    measuring.compare("With another sequence's length", head, groups, exchanged, *["%"] * 4)
+    for text in ALIKE:
+        data = measuring.spell(TASK, text)
+        sizes = np.array([parts(model, data)[1][0, :, 0] for model in groups["learnt weights"]])
+        print(f"\n{text!r}: lengths {', '.join(measuring.spread(size) for size in sizes.T)}")
+        for label, row in APART.items():
+            told = (str(model(data.inputs)[0].numpy().argmax(axis=-1)[0]) for model in trained.models(*row))
+            print(f"{label}: {dict(collections.Counter(told))}")
+
+
 def lineup(trained):
     """Return the mean weights on SHOWN, a dict from equal, learnt and fixed weights to float (3, length)."""
     inputs, groups = measuring.spell(TASK, SHOWN).inputs, {}
@@ -124,81 +274,42 @@ def lineup(trained):
     return groups
 
 
-def by_count(model):
+def by_count(model, length=10):
     """Return the fraction of sequences right, and of answers where the count is 0, 1, … 7."""
-    data = measuring.fresh(TASK)
+    data = measuring.fresh(TASK, max_len=length)
     right = measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
     return [right.all(axis=-1).mean(), *(right[data.answers == number].mean() for number in range(8))]
 
 
 def print_lineup(trained):
-    """Print three heatmaps of one sequence, and how many answers are right by the count that is there."""
-    for label, weights in lineup(trained).items():
-        print(f"\n{label}, {SHOWN!r}:\n{np.array2string(weights, precision=2, suppress_small=True)}")
-    rows = LINEUP | {"fixed weights, × 4": "B 4.0"}
-    groups = {label: trained.models(run(edit), TEN) for label, edit in rows.items()}
-    measuring.compare("Line-up: right", ["sequences", *range(8)], groups, by_count, *["%"] * 9)
+    """Print how many answers are right, by the count that is there."""
+    groups = {label: trained.models(run(edit), TEN) for label, edit in FIXED.items()}
+    groups |= {label: trained.models(*row) for label, row in LONG.items()}
+    measuring.compare("Line-up: right", ["sequences", *range(8)], groups, by_count, *["%"] * 9, each=True)
 
 
-CHANGES = {
-    "as they are": lambda weights: weights,
-    "all made equal": lambda weights: np.full_like(weights, 1 / weights.shape[-1]),
-    "sharper: logits × 1.5": lambda weights: weights**1.5 / (weights**1.5).sum(axis=-1, keepdims=True),
-}
+def read_anew(features, given):
+    """Return the sequences right with a new last layer for all output steps, and with a new one for each."""
+    data, own, fit = measuring.fresh(TASK), measuring.fresh(TASK, 4000, seed=2000), measuring.read_again
+    each = [fit(given[:, step], own.answers[:, step])(features[:, step]) for step in range(3)]
+    one = fit(np.concatenate(given), own.answers.ravel())(np.concatenate(features))
+    told = one.reshape(data.answers.shape), np.transpose(each)
+    return [(one == data.answers).all(axis=-1).mean() for one in told]
 
 
-def decoded(model, inputs, change):
-    """Return what the last dense layer gets when a function changes the weights, float (samples, 3, 64)."""
-    value, weights = model.key_layer(inputs).numpy(), change(model(inputs)[1].numpy())
-    return model.attention.layer_norm(weights @ value + model.query).numpy()
-
-
-def look_or_reader(model, change):
-    """Return the sequences right with a changed look, with a new last layer, and as it is at length 5."""
-    data, own, short = (measuring.fresh(TASK, **sizes) for sizes in ({}, {"seed": 2000}, {"max_len": 5}))
-    features, given, few = (decoded(model, one.inputs, change) for one in (data, own, short))
-    again = measuring.read_again(given.reshape(-1, given.shape[-1]), own.answers.ravel())
-    told = again(features.reshape(-1, given.shape[-1])).reshape(data.answers.shape)
-    at_once, at_five = (model.logits_layer(one).numpy().argmax(axis=-1) for one in (features, few))
-    pairs = (at_once, data), (told, data), (at_five, short)
-    return [(one == goal.answers).all(axis=-1).mean() for one, goal in pairs]
-
-
-def moved_weight(model):
-    """Give output step 0 the total weight on 'A' that it usually has for another count, from 1 to 6.
-
-    Return the share of answers that become it, that come within one of it, that stay; and, as a control, the
-    share right with what is usual for the own count.
-    """
-    data = measuring.fresh(TASK)
-    value, weights = model.key_layer(data.inputs).numpy(), model(data.inputs)[1].numpy()[:, 0]
-    own, count = data.letters == 1, data.answers[:, 0]
-    total = (weights * own).sum(axis=-1)
-    usual = np.array([total[count == number].mean() for number in range(7)])
-    other = np.random.default_rng(0).integers(1, 7, len(count))
-    told = {}
-    for name, wanted in (("other", other), ("own", np.minimum(count, 6))):
-        on_own, on_rest = weights / np.maximum(total, 1e-9)[:, None], weights / (1 - total)[:, None]
-        moved = np.where(own, on_own * usual[wanted][:, None], on_rest * (1 - usual[wanted])[:, None])
-        decoding = model.attention.layer_norm(moved[:, None] @ value + model.query.numpy()[:, :1])
-        told[name] = model.logits_layer(decoding).numpy()[:, 0].argmax(axis=-1)
-    cases = (count >= 1) & (count <= 6)
-    right = (told["own"] == count)[cases].mean()
-    cases &= other != count
-    apart = abs(told["other"] - other)[cases]
-    return (apart == 0).mean(), (apart <= 1).mean(), (told["other"] == count)[cases].mean(), right
-
-
-def print_changed_weights(trained):
-    """Print what other weights do in a trained model, and with its last layer trained again."""
-    group = trained.models(*APART[MAIN])
-    found = {name: [look_or_reader(model, change) for model in group] for name, change in CHANGES.items()}
-    found["before"] = [look_or_reader(model, CHANGES["as they are"]) for model in trained.models(*START)]
-    head = ["right", "with a new last layer", "at length 5, as it is"]
-    measuring.compare("Changed weights", head, found, list, *["%"] * 3)
-    title = "The total weight on 'A' set to what is usual for another count"
-    head = ["the other count comes out", "within one of it", "the answer stays", "control: its own count's"]
-    measuring.compare(title, head, {"": group}, moved_weight, *["%"] * 4)
+def print_new_layers(trained):
+    """Print what new last layers read from trained and untrained models, and from shares alone."""
+    data, own = measuring.fresh(TASK), measuring.fresh(TASK, 4000, seed=2000)
+    groups = {f"logits × {factor}": (trained.models(*APART[MAIN]), factor) for factor in (1, 0, 1.5)}
+    groups |= {label: (trained.models(run(edit), TEN), 1) for label, edit in FIXED.items() if edit}
+    groups |= {f"untrained, queries {way}": (untrained(trained, way), 1) for way in (None, "random", "key")}
+    rows = {label: [read_anew(*(decoded(model, one, factor)[0] for one in (data, own))) for model in models]
+            for label, (models, factor) in groups.items()}  # fmt: skip
+    measuring.compare("New last layers", ["one", "one for each output step"], rows, list, "%", "%")
+    shares = [np.repeat(one.inputs.mean(axis=1)[:, None], 3, axis=1) for one in (data, own)]
+    steps = [np.concatenate([one, np.broadcast_to(np.eye(3), (len(one), 3, 3))], axis=-1) for one in shares]
+    for label, pair in {"shares": shares, "shares and the output step": steps}.items():
+        print(label, *(f"{right:.1%}" for right in read_anew(*pair)), sep=" | ", flush=True)
 
 
 def predicted_at(length, halves="even"):
@@ -228,59 +339,15 @@ def curves_by_length(trained, row, lengths=LENGTHS):
 
 def print_lengths(trained):
     """Print what models that were trained at length 10 say at other lengths."""
-    labels, rows, lengths = (MAIN, SUM, "A+E+G: own dense layers"), [], (1, 5, 7, 8, 9, 10, 11, 12, 13, 20)
+    labels, rows, lengths = (MAIN, SUM, SUM_NORM, OWN_LAYERS), [], (1, 5, 7, 8, 9, 10, 11, 12, 13, 20)
     curves = [curves_by_length(trained, APART[label], lengths) for label in labels]
     for index, length in enumerate(lengths):
         predicted = [f"{predicted_at(length, halves):.1%}" for halves in ("even", "up")]
         rows.append([length, *predicted, *(measuring.percent(curve[:, index]) for curve in curves)])
     head = ["length", "10 · n / length rounds to n, halves to even", "halves up", *labels]
     measuring.table("Sequences right, trained at length 10", head, rows)
-
-
-def told_at(model, step, shares):
-    """Return what an output step answers, int (samples,), to shares of " ABC", float (samples, 4)."""
-    weights = shares * weights_of(model)[step]
-    value = model.key_layer(np.eye(4, dtype=np.float32)).numpy()
-    mixture = weights / weights.sum(axis=-1, keepdims=True) @ value + model.query.numpy()[0, step]
-    decoding = model.attention.layer_norm(mixture[:, None].astype(np.float32))
-    return model.logits_layer(decoding).numpy()[:, 0].argmax(axis=-1)
-
-
-def limits(model, step):
-    """Return ten times the share at which the answer of an output step passes from n - 1 to n, for n from 1.
-
-    The share of its letter rises slowly; the rest are blanks and the other letters in equal parts. Float
-    (6,); in the middle between two counts it would be 0.5, 1.5 and so on.
-    """
-    own = np.linspace(0, 1, 2001)
-    shares = np.repeat((1 - own)[:, None] / 3, 4, axis=1)
-    shares[:, step + 1] = own
-    told = told_at(model, step, shares)
-    return np.array([10 * own[np.argmax(told >= n)] for n in range(1, 7)])
-
-
-def print_limits(trained):
-    """Print where answers change while a share rises, and what that says of single sequences."""
-    group = trained.models(*APART[MAIN])
-    found = [np.array([limits(model, step) for step in range(3)]) for model in group]
-    columns = np.concatenate(found).T
-    rows = [[f"{n} becomes {n + 1}", measuring.spread(column)] for n, column in enumerate(columns)]
-    measuring.table("Ten times the share at which an answer changes, of 30 output steps", ["", "at"], rows)
-    cells = []
-    for length in (9, 10, 11):
-        data = measuring.fresh(TASK, 4000, seed=length, max_len=length)
-        seen, each = 10 * data.answers / length, []
-        rounds = (np.rint(seen) == data.answers).all(axis=-1)
-        for model, edges in zip(group, found, strict=True):
-            right = measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
-            by_limits = [np.searchsorted(edges[step], seen[:, step], side="right") for step in range(3)]
-            own, right = (np.transpose(by_limits) == data.answers).all(axis=-1), right.all(axis=-1)
-            each.append([right.mean(), (right == rounds).mean(), (right & rounds).mean() / rounds.mean(),
-                         (right & ~rounds).mean(), (right == own).mean()])  # fmt: skip
-        cells.append([length, f"{rounds.mean():.1%}", *measuring.columns(each, *["%"] * 5)])
-    head = ["length", "rounding says right", "right", "rounding agrees", "right where rounding says so"]
-    head += ["right against rounding", "limits agree"]
-    measuring.table("Sequence by sequence", head, cells)
+    rows = {length: [by_count(model, length) for model in trained.models(*APART[MAIN])] for length in (9, 11)}
+    measuring.compare("By the count", ["sequences", *range(8)], rows, list, *["%"] * 9)
 
 
 def scored(model):
@@ -295,17 +362,13 @@ def print_rows(trained):
     measuring.compare("Take it apart", ["right", "loss"], groups, scored, "%", "{:.3f}", each=True)
 
 
-def largest(depth, divisor):
-    """Return the mean largest weight of 2,000 random queries with ten random keys each."""
-    generator = np.random.default_rng(0)
-    query, key = generator.normal(size=(2000, 1, depth)), generator.normal(size=(2000, 10, depth))
-    logits = (query * key).sum(axis=-1) / divisor
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return (weights.max(axis=-1) / weights.sum(axis=-1)).mean()
-
-
 def print_saturation():
-    """Print the largest of ten weights of random queries and keys, without and with the division."""
-    rows = [[depth, *(f"{largest(depth, divisor):.2f}" for divisor in (1, depth**0.5))]
-            for depth in (4, 16, 64, 256, 1024)]  # fmt: skip
+    """Print the mean largest of ten weights of random queries and keys, without and with the division."""
+    rows = []
+    for depth in (4, 16, 64, 256, 1024):
+        generator = np.random.default_rng(0)
+        query, key = generator.normal(size=(2000, 1, depth)), generator.normal(size=(2000, 10, depth))
+        logits = (query * key).sum(axis=-1)
+        weights = [np.exp(one - one.max(axis=-1, keepdims=True)) for one in (logits, logits / depth**0.5)]
+        rows.append([depth, *(f"{(1 / one.sum(axis=-1)).mean():.2f}" for one in weights)])
     measuring.table("Largest of ten weights, random vectors", ["depth", "q·k", "q·k / √depth"], rows)

@@ -9,43 +9,42 @@ from . import lesson_3_interventions as interventions
 from . import measuring, trainings
 
 TASK = 3
-POSITIONS = "--pos_enc"
-TEN = range(1, 11)
+TRACED = ("BBABCCABCAB", "BCBACCABCAA")
 
 
-def run(edit=None, flags=POSITIONS):
+def run(edit=None, flags="--pos_enc"):
     """Return a trainings.Run of this lesson."""
     return trainings.Run(TASK, edit, flags)
 
 
 PLAIN, MARKED, AVERAGES, MARK = run(flags=""), run(), run("A+B"), run("A+B+D")
-WAVES, MASK = run("C 1"), run("E", "--steps 1")
-FAST = "--enc_layers 0 --lr 0.01"
-# Each training step is a call and a line of its own: so 1,999 training steps are the first of 2,010.
-EACH_STEP = {steps: run(flags=f"{POSITIONS} --lr 0.01 --print_every 1 --steps {steps}")
-             for steps in (1999, 2000, 2010)}  # fmt: skip
+WAVES, MASK = run("C 1"), run("E", "")
+BEFORE, LONGER = {MARKED: run(flags="--pos_enc --steps 1")}, run(flags="--pos_enc --steps 2200")
+FAST = "--pos_enc --enc_layers 0 --lr 0.01"
+LOOKING = run(flags=FAST)
 # The tables: what a reader calls a row, and what is trained.
 TABLES = {
-    "With order and without": {"without `--pos_enc`": PLAIN, "`--pos_enc`": MARKED},
-    "Take it apart": {
-        "A: all weights equal in the encoder": run("A"),
-        "B: all weights equal in the decoder": run("B"),
-        "A and B: all weights equal": AVERAGES,
+    "With order and without": {"without `--pos_enc`": PLAIN, "`--pos_enc`": MARKED, "`--steps 2200`": LONGER},
+    "Equal weights from the start": {
+        "A: equal weights in the encoder": run("A"),
+        "B: equal weights in the decoder": run("B"),
+        "A and B: equal weights in both": AVERAGES,
         "A, B and D: and one vector only": MARK,
-        "D: a vector for the first position only": run("D"),
+        "D: one vector only": run("D"),
     },
     "Without an encoder layer": {
-        f"`{FAST}`": run(flags=f"{POSITIONS} {FAST}"),
-        f"B, `{FAST}`": run("B", f"{POSITIONS} {FAST}"),
+        f"`{FAST}`": LOOKING,
+        "B: equal weights in the decoder": run("B", FAST),
+        "F: six times the weight for the first letter": run("F", FAST),
     },
     "Waves": {"C 1: waves": WAVES, "A and C 1: waves, equal weights in the encoder": run("A+C 1")},
-    "A mask": {"E: a causal mask": run("E", ""), "E, `--enc_layers 2`": run("E", "--enc_layers 2")},
-    "Each letter sees itself alone": {"F": run("F"), "F, `--lr 0.01`": run("F", f"{POSITIONS} --lr 0.01")},
+    "A mask": {"E: a causal mask": MASK, "E, `--enc_layers 2`": run("E", "--enc_layers 2")},
 }
+TEN, TWENTY = range(1, 11), range(1, 21)
+# Runs that move much, or that differ little from others.
+SEEDS = dict.fromkeys((MARKED, MARK, WAVES), TWENTY)
 TRAINED = [one for rows in TABLES.values() for one in rows.values()]
-BEFORE = {one: one._replace(flags=f"{one.flags} --steps 1") for one in (MARKED, WAVES)}
-RUNS = [(one, TEN) for one in (*TRAINED, *EACH_STEP.values(), *BEFORE.values(), MASK)]
-RUNS.append((MARK, range(11, 21)))
+RUNS = [(one, SEEDS.get(one, TEN)) for one in (*TRAINED, *BEFORE.values())]
 
 
 def bound(max_len=10, vocab_size=3):
@@ -70,16 +69,14 @@ def bound(max_len=10, vocab_size=3):
 
 
 def order_changes(model):
-    """Return the largest change, over 1,000 sequences, when the letters come in another order.
+    """Return how much another order of the letters changes the logits, and the weights of the decoder.
 
-    Of the encoder's weights and of the decoder's, both after the order is undone, and of the logits.
+    The largest change over 1,000 sequences; for the weights the order is undone.
     """
     inputs = measuring.fresh(TASK, 1000).inputs
     order = np.random.default_rng(0).permutation(11)
-    logits, weights, (encoder, *_) = model(inputs)
-    other_logits, other_weights, (other_encoder, *_) = model(inputs[:, order])
-    encoder = encoder.numpy()[:, order][:, :, order]
-    pairs = ((encoder, other_encoder), (weights.numpy()[..., order], other_weights), (logits, other_logits))
+    (logits, weights, _), (other_logits, other_weights, _) = model(inputs), model(inputs[:, order])
+    pairs = (logits, other_logits), (weights.numpy()[..., order], other_weights)
     return [np.abs(one - np.array(other)).max() for one, other in pairs]
 
 
@@ -107,79 +104,75 @@ def looks(model):
     return itself, same, different, same / different, decoder.numpy()[:, 0, 0].mean(), *places
 
 
-def jumps(losses):
-    """Return (first training step, length) of each jump of a loss; the length is None for an open one.
-
-    It begins with a loss above 0.5 nats, once one has been below 0.05, and lasts until one is below 0.1.
-    """
-    found, calm, start = [], False, None
-    for step, loss in losses:
-        if start is None:
-            calm = calm or loss < 0.05
-            start = step if calm and loss > 0.5 else None
-        elif loss < 0.1:
-            found.append((start, step - start))
-            start = None
-    return found if start is None else [*found, (start, None)]
-
-
 def report(trained):
     """Print the figures of the lesson and of the laboratory, with the models of a trainings.Trainings."""
     print("\nBound without order and without a mask: {:.4f} nats, {:.2%} right".format(*bound()))
     for title, rows in TABLES.items():
-        groups = {
-            name: trained.models(one, range(1, 21) if one == MARK else TEN) for name, one in rows.items()
-        }
+        groups = {name: trained.models(one, SEEDS.get(one, TEN)) for name, one in rows.items()}
         head = ["right", "loss", "decoder's weight on the signal"]
         measuring.compare(title, head, groups, scored, "%", "{:.3f}", "{:.2f}", each=True)
+    marked = trained.models(MARKED, TWENTY)
+    for one in (MARKED, LONGER):
+        last = [f"{trained.losses(one, seed)[-1][1]:.3f}" for seed in trained.chosen(SEEDS.get(one, TEN))]
+        print(f"\nThe last printed losses of `{one.flags}`:", *last)
+    for text in ("BBABC", "AAAAAAAAAAA"):
+        inputs = measuring.spell(TASK, text).inputs
+        told = [int(measuring.outputs(model, inputs).argmax()) for model in marked]
+        print(f"\n{len(marked)} runs of `--pos_enc` answer to {text}: {sorted(told)}")
     print_order(trained)
-    print_looks(trained)
-    print_jumps(trained)
-    group = trained.models(MARKED, TEN)
-    groups = {name: [(model, *each) for model in group] for name, each in interventions.CHANGES.items()}
-    title, head = "Weights changed after the training", ["right", "last layer trained again"]
-    measuring.compare(title, head, groups, interventions.right_and_read_again, "%", "%", each=True)
+    print_weights(trained)
+    print_counting(trained)
 
 
 def print_order(trained):
     """Print what another order of the same letters changes, and what the positional vectors are."""
-    rows = {"without `--pos_enc`": PLAIN, "`--pos_enc`": MARKED, "E: a mask, before the training": MASK}
-    groups = {label: trained.models(one, TEN) for label, one in rows.items()}
-    head = ["encoder weights", "decoder weights", "logits"]
-    measuring.compare("Changed by another order of the letters", head, groups, order_changes, *["{:.2g}"] * 3)
-    group = {"": groups["`--pos_enc`"]}
+    groups = {label: trained.models(one, TEN) for label, one in TABLES["Without an encoder layer"].items()}
+    groups |= {"without `--pos_enc`": trained.models(PLAIN, TEN), "`--pos_enc`": trained.models(MARKED, TEN)}
+    groups["E: a mask, never trained"] = measuring.untrained(trained, MASK, TEN)
+    title, head = "Changed by another order of the letters", ["logits", "decoder weights"]
+    measuring.compare(title, head, groups, order_changes, *["{:.2g}"] * 2)
+    group = {"": trained.models(MARKED, TWENTY)}
     head = ["length of the first", "of the others", "cosine of the first with the others", "of the others"]
     measuring.compare("Positional vectors", head, group, interventions.positions, *["{:.2f}"] * 4)
     head = ["0 and 5 exchanged: letter 5 is counted", "the first is", "1 to 10 all their mean: right"]
     measuring.compare("Other positional vectors", head, group, interventions.other_positions, *["%"] * 3)
 
 
-def print_looks(trained):
-    """Print the encoder's weights before and after the training, with learnt vectors and with waves."""
-    groups = {}
-    for label, one in {"learnt vectors": MARKED, "C 1: waves": WAVES}.items():
-        groups[f"{label}, before"] = trained.models(BEFORE[one], TEN)
-        groups[f"{label}, after"] = trained.models(one, TEN)
+def print_weights(trained):
+    """Print the encoder's weights before and after the training, and what is right under changed weights."""
+    marked = trained.models(MARKED, TWENTY)
+    groups = {
+        "one training step": trained.models(BEFORE[MARKED], TEN),
+        "learnt vectors": marked,
+        "waves, never trained": measuring.untrained(trained, WAVES, TEN),
+        "waves": trained.models(WAVES, TWENTY),
+    }
     head = ["on itself", "on each like it", "on each other", "like / other", "decoder on the signal"]
     head += [f"on a letter like it at position {place}" for place in (1, 2, 5, 10)]
     forms = [*["{:.3f}"] * 3, *["{:.2f}"] * 2, *["{:.3f}"] * 4]
     measuring.compare("The signal's row of the encoder, and the decoder", head, groups, looks, *forms)
+    groups = {name: [(model, *each) for model in marked] for name, each in interventions.CHANGES.items()}
+    groups["decoder, no encoder layer: equal weights"] = [(one, 1, 0) for one in trained.models(LOOKING, TEN)]
+    measuring.compare("Changed after the training", ["right"], groups, interventions.right, "%", each=True)
 
 
-def print_jumps(trained):
-    """Print how long jumps of the loss are, and what one training step changes."""
-    seeds = trained.chosen(TEN)
-    found = {seed: jumps(trained.losses(EACH_STEP[2010], seed)) for seed in seeds}
-    over = [length for each in found.values() for _, length in each if length] or [0]
-    print(f"\n{len(over)} jumps in {sum(map(bool, found.values()))} trainings are over, after {min(over)} to")
-    print(f"{max(over)} training steps, median {np.median(over):.0f}; {over.count(1)} after a single one")
-    rows = [[f"seed {seed}: {found[seed]}"] for seed in seeds]
-    rights = [scored(model)[0] for model in trained.models(MARKED, TEN)]
-    last = [f"{loss:.3f}" for _, loss in trained.losses(MARKED, seeds[int(np.argmin(rights))])[-6:]]
-    print(f"\nThe lowest of `--pos_enc` has {min(rights):.1%}; its last printed losses: {', '.join(last)}")
-    for one in EACH_STEP.values():
-        for row, seed, model in zip(rows, seeds, trained.models(one, TEN), strict=True):
-            right, loss, _ = scored(model)
-            row.append(f"{trained.losses(one, seed)[-1][1]:.3f}, {loss:.3f}, {right:.1%}")
-    head = ["jumps (first training step, length)", *(f"{steps:,} training steps" for steps in EACH_STEP)]
-    measuring.table("Last printed loss, loss on new sequences, right", head, rows)
+def print_counting(trained):
+    """Print what a new last layer reads, and what is answered if vectors hold what another sequence gives."""
+    marked, plain = trained.models(MARKED, TEN), trained.models(PLAIN, TEN)
+    raw, marked_raw = (measuring.untrained(trained, one, TEN) for one in (PLAIN, MARKED))
+    for network, model in zip(marked_raw, marked, strict=True):
+        network.positional_encoding.assign(model.positional_encoding)
+    first, before, fifth, last, *letters = interventions.READ
+    rows = [("trained", marked, what) for what in (first, before, fifth)]
+    rows += [("plain, trained", plain, first), ("never trained", raw, first), ("never trained", raw, fifth)]
+    rows += [("never trained, the trained marks", marked_raw, what) for what in (first, last)]
+    rows += [("no network", [None], what) for what in letters]
+    groups = {f"{name}: {what}": [(one, what) for one in group] for name, group, what in rows}
+    measuring.compare("Read by a new last layer", ["right"], groups, interventions.read, "%")
+    interventions.trace(marked[0], *TRACED)
+    rows = {"trained": (marked, False), "plain": (plain, False), "trained, new last layer": (marked, True)}
+    rows["never trained, the trained marks, new last layer"] = marked_raw, True
+    for name, (group, again) in rows.items():
+        title, head = f"Exchanged: {name}", ["the other count", "this one"]
+        cases = [(model, again) for model in group]
+        measuring.compare_cases(title, head, cases, interventions.exchanges, "%", "%")

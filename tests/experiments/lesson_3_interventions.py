@@ -1,70 +1,144 @@
-"""Changes trained models of Lesson 3 inside, and asks what is right then."""
+"""Changes models of Lesson 3 inside, and asks what they answer then and what a new last layer can read."""
 
 import numpy as np
 
 from . import measuring
 
 TASK = 3
-
-
-LOGITS = {  # Changes of an attention's logits, float (batch, queries, 11), before the softmax.
-    "as they are": lambda logits: logits,
-    "equal": lambda logits: 0 * logits,
-    "× 1.5": lambda logits: 1.5 * logits,
-    "own place": lambda logits: logits + 1e6 * np.eye(*logits.shape[-2:]),  # The decoder's is the signal.
-}
-CHANGES = {  # In the encoder and in the decoder.
-    "nothing": ("as they are", "as they are"),
-    "decoder: all weights equal": ("as they are", "equal"),
-    "decoder: logits × 1.5": ("as they are", "× 1.5"),
-    "decoder: all on the signal": ("as they are", "own place"),
-    "encoder: all weights equal": ("equal", "as they are"),
-    "encoder: each letter on itself": ("own place", "as they are"),
+CHANGES = {  # What the logits of the encoder and of the decoder are multiplied with.
+    "nothing": (1, 1),
+    "decoder: equal weights": (1, 0),
+    "decoder: logits × 1.5": (1, 1.5),
+    "encoder: equal weights": (0, 1),
 }
 
 
-def mix(attention, query, encoding, change):
-    """Return what an Attention makes of encodings, float (batch, 11, hidden), with changed logits."""
-    logits = LOGITS[change](query @ encoding.transpose(0, 2, 1) / encoding.shape[-1] ** 0.5)
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    weights /= weights.sum(axis=-1, keepdims=True)
-    return attention.layer_norm((weights @ encoding + query).astype(np.float32)).numpy()
-
-
-def decodings(model, inputs, encoder, decoder):
-    """Return what the last dense layer of a model reads, float32 (batch, hidden), under changes."""
+def embed(model, inputs):
+    """Return what the encoder gets, float32 (batch, length, hidden): the letters with their marks, if any."""
     encoding = model.embedding(inputs).numpy()
-    if model.positional_encoding is not None:
-        encoding = encoding + model.positional_encoding.numpy()
+    return encoding if model.positional_encoding is None else encoding + np.array(model.positional_encoding)
+
+
+def mixture(query, encoding, factor=1):
+    """Return the weights, float32 (batch, queries, length), and what they mix of the encoding."""
+    weights = np.exp(factor * (query @ encoding.transpose(0, 2, 1)) / encoding.shape[-1] ** 0.5)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return weights, weights @ encoding
+
+
+def compute(layer, met, through=None):
+    """Return what an encoder layer makes of mixtures; its dense layers may get others, `through`."""
+    return layer.layer_norm(layer.contract(layer.expand(met if through is None else through)) + met).numpy()
+
+
+def encode(model, inputs, factor=1):
+    """Return what the decoder gets, float32 (batch, length, hidden), and what the last dense layers got."""
+    encoding = met = embed(model, inputs)
     for layer in model.encoder:
-        encoding = mix(layer.attention, encoding, encoding, encoder)
-        encoding = layer.layer_norm(layer.contract(layer.expand(encoding)) + encoding).numpy()
-    return mix(model.attention, model.query.numpy(), encoding, decoder)[:, 0]
+        met = layer.attention.layer_norm(mixture(encoding, encoding, factor)[1] + encoding).numpy()
+        encoding = compute(layer, met)
+    return encoding, met
 
 
-def right_and_read_again(changed):
-    """Return the shares of sequences right under changes: as it is, and with the last layer trained again.
+def decode(model, encoding, factor=1):
+    """Return what the last dense layer reads, float32 (batch, hidden)."""
+    query = model.query.numpy()
+    return model.attention.layer_norm(mixture(query, encoding, factor)[1] + query).numpy()[:, 0]
 
-    Given are a model, a change of its encoder and one of its decoder. The layer gets 20,000 other sequences.
-    """
+
+def right(changed):
+    """Return the share of sequences right, of a model, a change of its encoder and one of its decoder."""
     model, encoder, decoder = changed
-    data, own = measuring.fresh(TASK), measuring.fresh(TASK, 20000, seed=2000)
-    features, own_features = (decodings(model, one.inputs, encoder, decoder) for one in (data, own))
-    again = measuring.read_again(own_features, own.answers[:, 0])(features)
-    told = model.logits_layer(features).numpy().argmax(axis=-1)
-    return [(one == data.answers[:, 0]).mean() for one in (told, again)]
+    data = measuring.fresh(TASK)
+    logits = model.logits_layer(decode(model, encode(model, data.inputs, encoder)[0], decoder)).numpy()
+    return [(logits.argmax(axis=-1) == data.answers[:, 0]).mean()]
+
+
+READ = {  # What a new last layer may read, float (batch, numbers), of a model and inputs.
+    "the first vector": lambda model, inputs: encode(model, inputs)[0][:, 0],
+    "before its dense layers": lambda model, inputs: encode(model, inputs)[1][:, 0],
+    "the vector at position 5": lambda model, inputs: encode(model, inputs)[0][:, 5],
+    "what the last layer reads": lambda model, inputs: decode(model, encode(model, inputs)[0]),
+    "signal and shares": lambda model, inputs: np.hstack([inputs[:, 0], inputs.mean(axis=1)]),
+    "signal times shares": lambda model, inputs: (
+        inputs[:, 0, :, None] * inputs.mean(axis=1)[:, None]
+    ).reshape(-1, 9),
+}
+
+
+def new_layer(model, what):
+    """Return the best last layer for one of READ; it gets 10,000 other sequences."""
+    own = measuring.fresh(TASK, seed=2000)
+    return measuring.read_again(READ[what](model, own.inputs), own.answers[:, 0])
+
+
+def read(asked):
+    """Return the share of sequences that a new last layer gets right, of a model and a name of READ."""
+    data, (model, what) = measuring.fresh(TASK), asked
+    return [(new_layer(model, what)(READ[what](model, data.inputs)) == data.answers[:, 0]).mean()]
+
+
+def exchanges(asked):
+    """Put what another sequence gives into vectors of this one, and count which of the two is answered.
+
+    Given are a model and whether it gets a new last layer. Returns a dict from an exchange to two shares of
+    the sequences whose counts differ: of answers that are the other count, and of those that are this one.
+    """
+    model, again = asked
+    last = new_layer(model, "what the last layer reads") if again else None
+    data, others = measuring.fresh(TASK), measuring.fresh(TASK, seed=3000)
+    own, layer = data.answers[:, 0], model.encoder[0]
+    letters, signal = others.inputs.copy(), data.inputs.copy()
+    letters[:, 0] = data.inputs[:, 0]  # Ten other letters after this signal.
+    signal[:, 0] = np.roll(data.inputs[:, 0], 1, axis=-1)  # Another signal before these ten letters.
+    theirs, its = ((one[:, 1:] * one[:, :1]).sum(axis=(1, 2)) for one in (letters, signal))
+    same, differ = theirs == own, theirs != own
+
+    vectors, mixing = embed(model, data.inputs), embed(model, letters)
+    here, there = (
+        layer.attention.layer_norm(mixture(one, one)[1] + vectors).numpy() for one in (vectors, mixing)
+    )
+    encoding, moved, asking = compute(layer, here), compute(layer, there), encode(model, signal)[0]
+    found, rest = {}, list(range(1, 11))
+    for name, which, places, taken, other in (
+        ("nothing", differ, [], moved, theirs),
+        ("the first letter's mixture", differ, [0], moved, theirs),
+        ("the first letter's mixture, of one with the same count", same, [0], moved, theirs),
+        ("the mixture of the letter at position 5", differ, [5], moved, theirs),
+        ("the mixtures of positions 1 to 10", differ, rest, moved, theirs),
+        ("the first's, only for what the dense layers add", differ, [0], compute(layer, here, there), theirs),
+        ("the first's, only for what they add it to", differ, [0], compute(layer, there, here), theirs),
+        ("the first vector: another signal's", its != own, [0], asking, its),
+        ("the vectors of positions 1 to 10: another signal's", its != own, rest, asking, its),
+    ):
+        changed = encoding.copy()
+        changed[:, places] = taken[:, places]
+        features = decode(model, changed)
+        told = last(features) if last else model.logits_layer(features).numpy().argmax(axis=-1)
+        found[name] = (told == other)[which].mean(), (told == own)[which].mean()
+    return found
+
+
+def trace(model, text, other):
+    """Print how a model counts in one sequence, and with the first letter's mixture of another, both str."""
+    vectors, encoding = embed(model, measuring.spell(TASK, text).inputs), None
+    for one in (text, other):
+        mixing, layer = embed(model, measuring.spell(TASK, one).inputs), model.encoder[0]
+        weights, mixed = mixture(mixing, mixing)
+        moved = compute(layer, layer.attention.layer_norm(mixed + vectors).numpy())
+        encoding = moved if encoding is None else np.concatenate([moved[:, :1], encoding[:, 1:]], axis=1)
+        total = [f"{letter} {weights[0, 0] @ [each == letter for each in one]:.3f}" for letter in "ABC"]
+        chances = np.exp(model.logits_layer(decode(model, encoding)).numpy()[0])
+        print(f"\n{text}, first mixture of {one}: {weights[0, 0].round(3)}, {total}; the decoder's weights")
+        print(mixture(model.query.numpy(), encoding)[0].round(3), (chances / chances.sum()).round(3))
 
 
 def positions(model):
-    """Return the length of the first positional vector, the mean of the others', and their mean cosines.
-
-    Those are of the first with the others, and of the others with each other.
-    """
+    """Return the length of the first positional vector, the mean of the others, and cosines of the two."""
     vectors = model.positional_encoding.numpy()[0]
     lengths = np.linalg.norm(vectors, axis=-1)
-    cosines = vectors @ vectors.T / lengths / lengths[:, None]
-    rest = cosines[1:, 1:][~np.eye(10, dtype=bool)]
-    return lengths[0], lengths[1:].mean(), cosines[0, 1:].mean(), rest.mean()
+    cosines = (vectors @ vectors.T) / np.outer(lengths, lengths)
+    return lengths[0], lengths[1:].mean(), cosines[0, 1:].mean(), (cosines[1:, 1:].sum() - 10) / 90
 
 
 def other_positions(model):
@@ -75,19 +149,14 @@ def other_positions(model):
         count the letter at position 5, and the first. With the mean of the ten vectors in place of each of
         1 to 10: the share of all sequences that are right.
     """
-    data = measuring.fresh(TASK)
-    vectors = model.positional_encoding.numpy()
-    fifth = (data.letters == data.letters[:, 5:6]).sum(axis=1) - 1
-    differ = fifth != data.answers[:, 0]
-
-    rest = np.repeat(vectors[:, 1:].mean(axis=1, keepdims=True), 10, axis=1)
-    answers = []
-    for changed in (
-        vectors[:, [5, 1, 2, 3, 4, 0, 6, 7, 8, 9, 10]],
-        np.concatenate([vectors[:, :1], rest], axis=1),
-    ):
+    data, vectors, told = measuring.fresh(TASK), model.positional_encoding.numpy(), []
+    first, fifth = data.answers[:, 0], (data.letters == data.letters[:, 5:6]).sum(axis=1) - 1
+    same = np.concatenate(
+        [vectors[:, :1], np.repeat(vectors[:, 1:].mean(axis=1, keepdims=True), 10, axis=1)], 1
+    )
+    for changed in (vectors[:, [5, 1, 2, 3, 4, 0, 6, 7, 8, 9, 10]], same):
         model.positional_encoding.assign(changed)
-        answers.append(measuring.outputs(model, data.inputs).argmax(axis=-1)[:, 0])
+        told.append(measuring.outputs(model, data.inputs).argmax(axis=-1)[:, 0])
     model.positional_encoding.assign(vectors)
-    told, right = answers[0][differ], answers[1] == data.answers[:, 0]
-    return (told == fifth[differ]).mean(), (told == data.answers[differ, 0]).mean(), right.mean()
+    exchanged = told[0][fifth != first]
+    return *((exchanged == one[fifth != first]).mean() for one in (fifth, first)), (told[1] == first).mean()

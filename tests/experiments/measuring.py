@@ -132,3 +132,12 @@ def read_again(features, answers):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # That 300 rounds could be more.
         return pipeline.make_pipeline(spread_alike, layer).fit(features.astype(float), answers).predict
+
+
+def untrained(trained, run, seeds):
+    """Return the networks that the runs of these seeds start from, a list, by a trainings.Trainings."""
+    module, networks = trained.module(run.task, run.edit), []
+    for seed in trained.chosen(seeds):
+        module.tf.keras.utils.set_random_seed(seed)
+        networks.append(module.AttentionModel(**edits.settings(module, *run.flags.split())))
+    return networks
