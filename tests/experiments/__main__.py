@@ -3,8 +3,8 @@
     python -m tests.experiments --lesson 1 --cache FOLDER
     python -m tests.experiments --pictures
 
-Everything that stands as "median (least to most)" in an experiments.md is in what this prints. Models that are
-trained are kept: after a failure, a second call goes on where the first one stopped.
+Everything that stands as "median (least to most)" in an experiments.md is in what this prints. Models that
+are trained are kept: after a failure, a second call goes on where the first one stopped.
 """
 
 import argparse
