@@ -55,11 +55,8 @@ def drawn(monkeypatch):
 def luminance(colour):
     """Return the relative luminance of colours, (..., 3 or 4), by the WCAG's definition."""
     parts = np.array(colour)[..., :3]
-    return np.where(parts > 0.04045, ((parts + 0.055) / 1.055) ** 2.4, parts / 12.92) @ (
-        0.2126,
-        0.7152,
-        0.0722,
-    )
+    linear = np.where(parts > 0.04045, ((parts + 0.055) / 1.055) ** 2.4, parts / 12.92)
+    return linear @ (0.2126, 0.7152, 0.0722)
 
 
 def check_heatmap(figure, weights, rows, columns):
