@@ -46,7 +46,8 @@ def command(main, *flags, python=(sys.executable,)):
 
 def start(main, *flags, python=(sys.executable,), **options):
     """Start a main.py as a user does and return its subprocess.Popen; options are those of Popen."""
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", **options.pop("env", {})}
+    usual = {"PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": ""}  # Else each line is flushed by itself.
+    environment = {**os.environ, **usual, **options.pop("env", {})}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
     return subprocess.Popen(command(main, *flags, python=python), env=environment, **(pipes | options))
 
