@@ -98,6 +98,7 @@ def test_models_are_made_of_the_formula(name):
         expected.append(weights)
     logits, weights, *others = model(inputs)
     attentions = [weights, *(others[0] if number == 3 else [other for other in others if other is not None])]
+    assert logits.shape[-1] == SIZES["max_len"] + 1  # From none to all.
     np.testing.assert_allclose(logits, dense(decoding, "logits_layer"), atol=1e-2)
     for attention, formula in zip(attentions, expected, strict=True):
         np.testing.assert_allclose(attention, formula, atol=1e-3)

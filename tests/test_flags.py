@@ -46,6 +46,24 @@ def test_a_wrong_flag_is_refused_before_the_training(tasks, flags, words, tmp_pa
         assert not completed.stdout and not list(tmp_path.iterdir())
 
 
+JUST_RIGHT = [
+    ("123", f"--seed {2**32 - 1} --vocab_size 26 --lr 1e-9 --hidden 1 --steps 1"),
+    ("123", "--input xyz"),
+    ("123", "--train --input aCb"),
+    ("12", "--train --vocab_size 4 --input 'D D'"),
+    ("13", "--vocab_size 1"),
+    ("2", "--train --vocab_size 2"),
+    ("3", "--train --max_len 2 --input ABC"),
+    ("3", "--train --signal c --enc_layers 0"),
+]
+
+
+@pytest.mark.parametrize(("tasks", "flags"), JUST_RIGHT)
+def test_what_is_just_possible_is_accepted(tasks, flags):
+    for task in map(int, tasks):
+        assert program.load(task).parse_arguments(["--test", *shlex.split(flags)]).test
+
+
 @pytest.mark.parametrize("task", program.FOLDERS)
 def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task):
     """There are none for a Python without site-packages, which can run nothing but this."""
