@@ -102,6 +102,10 @@ def test_what_contradicts_the_saved_model_is_refused(variant, flags, words, trai
     assert str(trained(variant).savepath) in completed.stderr
 
 
-def test_what_fits_the_saved_model_may_be_said_again(trained):
-    flags = ("--test", "--self_att", "--max_len", 10, "--savepath", trained("2 --self_att").savepath)
-    assert program.parse(program.output_of(2, *flags))["self_attention"]
+@pytest.mark.parametrize(
+    ("variant", "flags"),
+    (("2 --self_att", "--self_att --max_len 10"), ("3 --pos_enc", "--enc_layers 1 --input ABCABCABCAB")),
+)
+def test_what_fits_the_saved_model_may_be_said_again(variant, flags, trained):
+    flags = ("--test", *flags.split(), "--savepath", trained(variant).savepath)
+    assert program.parse(program.output_of(int(variant[0]), *flags))

@@ -222,7 +222,7 @@ def test_the_signal_of_the_sample_can_be_chosen(trained):
 # --- Other flags ------------------------------------------------------------------------------------------
 
 SIZES = [
-    (1, "--vocab_size 1", 10, 1),
+    (1, "--vocab_size 1 --max_len 40", 40, 1),
     (2, "--vocab_size 26 --max_len 4 --hidden 8 --self_att", 4, 27),
     (3, "--vocab_size 1 --enc_layers 0", 11, 1),
     (3, "--enc_layers 2 --pos_enc --max_len 12", 13, 1),
@@ -231,15 +231,16 @@ SIZES = [
 
 @pytest.mark.parametrize(("task", "flags", "length", "outputs"), SIZES)
 def test_other_sizes_train_test_and_plot(task, flags, length, outputs, drawn, tmp_path):
-    paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
+    savepath = tmp_path / "new" / "models"
+    paths = ("--savepath", savepath, "--plotpath", tmp_path / "new" / "plots")
     steps = ("--steps", 2, "--print_every", 1, "--seed", 0)
     output, figures = drawn(task, "--train", "--test", "--plot", *steps, *flags.split(), *paths)
     training, testing = output.split("\n\n", 1)
     losses = r"Iteration 1 - Loss \S+\nIteration 2 - Loss \S+\n"
-    saved = rf"Model saved to {re.escape(str(tmp_path / 'models' / 'checkpoint.npz'))}\.\n"
+    saved = rf"Model saved to {re.escape(str(savepath / 'checkpoint.npz'))}\.\n"
     assert re.fullmatch(rf"{losses}Training complete!\n{saved}Plot saved to .+loss\.png\.", training)
     check_losses(figures.pop("loss"), task, training)
-    printed = check_test(task, tmp_path / "models", "\n" + testing, figures)
+    printed = check_test(task, savepath, "\n" + testing, figures)
     assert (len(printed["input"]), len(printed["prediction"])) == (length, outputs)
 
 

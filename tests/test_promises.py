@@ -109,7 +109,7 @@ def test_a_full_disk_leaves_the_model_that_was_there(savepath):
 
 
 def test_a_kill_leaves_the_last_complete_checkpoint(savepath):
-    flags = ("--train", "--steps", 10**5, "--print_every", 1, "--save_every", 1, "--savepath", savepath)
+    flags = ("--train", "--steps", 1000, "--print_every", 1, "--save_every", 1, "--savepath", savepath)
     process = program.start(1, *flags)
     while program.contents(savepath)[1]["step"] in (*range(20), 2000):
         assert process.poll() is None
@@ -137,6 +137,16 @@ def test_ctrl_c_in_the_training_saves_what_it_has_reached(savepath, tmp_path):
     program.in_process(1, *flags, "--steps", saved, "--savepath", tmp_path / "again")
     (first, _), (second, _) = program.contents(savepath), program.contents(tmp_path / "again")
     assert first.keys() == second.keys() and all((first[name] == second[name]).all() for name in first)
+
+
+def test_ctrl_c_before_the_first_step_leaves_the_model_that_was_there(savepath, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program.load(1).Task, "next_batch", interrupt)
+    completed = program.in_process(1, "--train", "--savepath", savepath)
+    assert (completed.returncode, completed.stdout, program.messages(completed)) == (130, "", [])
+    assert program.contents(savepath)[1]["step"] == 2000
 
 
 def test_a_loss_that_is_no_number_keeps_the_good_model(savepath):
