@@ -46,7 +46,8 @@ def command(main, *flags, python=(sys.executable,)):
 
 def start(main, *flags, python=(sys.executable,), **options):
     """Start a main.py as a user does and return its subprocess.Popen; options are those of Popen."""
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", **options.pop("env", {})}
+    usual = {"PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": ""}  # Else each line is flushed by itself.
+    environment = {**os.environ, **usual, **options.pop("env", {})}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
     return subprocess.Popen(command(main, *flags, python=python), env=environment, **(pipes | options))
 
@@ -136,10 +137,11 @@ def files(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-NUMBERS = r"\[[-\d., e]*\]"
+NUMBERS = r"\[\d+\.\d{1,3}(?:, \d+\.\d{1,3})*\]"
 OUTPUT = re.compile(
-    r"Input: \n(?P<input>\[\[\['[A-Z ]'\](?:\n  \['[A-Z ]'\])*\]\])\n"
+    r"\nInput: \n(?P<input>\[\[\['[A-Z ]'\](?:\n  \['[A-Z ]'\])*\]\])\n"
     r"\nPrediction: \n\[\[(?P<prediction>[\d ]+)\]\]\n"
+    r"\nTruth: \n\[\[(?P<truth>[\d ]+)\]\]\n"
     r"\nEncoder-Decoder Attention: \n"
     rf"(?P<attention>(?:Output step \d+ attended mainly to Input steps: \[[\d ]+\]\n{NUMBERS}\n)+)"
     rf"(?:\nSelf-Attention: \n(?P<self_attention>(?:Attention of Output step \d+:\n{NUMBERS}\n)+))?"
@@ -150,9 +152,11 @@ OUTPUT = re.compile(
 )
 
 
-def lists(text):
-    """Return each line of the text that is a list of numbers, as a list of float."""
-    return [json.loads(line) for line in (text or "").splitlines() if line.startswith("[")]
+def rows(text):
+    """Return the lists of numbers below the headings of Output step 0, 1, ..., as lists of float."""
+    steps = re.findall(r"Output step (\d+).*\n(\[.*\])", text or "")
+    assert [int(step) for step, _ in steps] == list(range(len(steps)))
+    return [json.loads(row) for _, row in steps]
 
 
 def parse(output):
@@ -162,11 +166,10 @@ def parse(output):
     mainly = re.findall(r"Input steps: \[([\d ]+)\]", match["attention"])
     return {
         "input": "".join(re.findall(r"'(.)'", match["input"])),
-        "prediction": [int(count) for count in match["prediction"].split()],
-        "attention": lists(match["attention"]),
+        **{name: [int(count) for count in match[name].split()] for name in ("prediction", "truth")},
+        **{name: rows(match[name]) for name in ("attention", "self_attention")},
         "mainly": [[int(step) for step in steps.split()] for steps in mainly],
-        "self_attention": lists(match["self_attention"]),
-        "norms": lists(match["norms"]),
+        "norms": json.loads(match["norms"] or "[]"),
         **{name: int(match[name]) for name in ("samples", "length")},
         **{name: float(match[name]) for name in ("sequences", "steps")},
         "plots": re.findall(r"Plot saved to (.+)\.\n", match["plots"]),

@@ -71,8 +71,9 @@ def test_models_are_made_of_the_formula(name):
     number, (own, count) = int(name[0]), MODELS[name]
     module, generator = program.load(number), np.random.default_rng(0)
     model = module.AttentionModel(**SIZES, **own)
-    assert len(model.weights) == count and (model.query.numpy() == 0).all()
+    assert len(model.weights) == count
     for weight in model.weights:
+        assert weight.path not in ("model/query", "model/positional_encoding") or not weight.numpy().any()
         if "layer_norm" not in weight.path:
             weight.assign(generator.normal(size=weight.shape) / 2)
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
@@ -87,6 +88,7 @@ def test_models_are_made_of_the_formula(name):
     for layer in range(1, own.get("enc_layers", 0) + 1):
         vectors, weights = attend(vectors, vectors, vectors)
         expanded = np.maximum(dense(vectors, f"encoder_layer_{layer}/expand"), 0)
+        assert expanded.shape[-1] == 2 * SIZES["hidden"]
         vectors = normalize(dense(expanded, f"encoder_layer_{layer}/contract") + vectors)
         expected.append(weights)
     decoding, weights = attend(arrays["query"], vectors, vectors)
@@ -95,10 +97,11 @@ def test_models_are_made_of_the_formula(name):
         decoding, weights = attend(decoding, decoding, decoding)
         expected.append(weights)
     logits, weights, *others = model(inputs)
-    found = [weights, *(others[0] if number == 3 else [other for other in others if other is not None])]
+    attentions = [weights, *(others[0] if number == 3 else [other for other in others if other is not None])]
+    assert logits.shape[-1] == SIZES["max_len"] + 1  # From none to all.
     np.testing.assert_allclose(logits, dense(decoding, "logits_layer"), atol=1e-2)
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-3)
+    for attention, formula in zip(attentions, expected, strict=True):
+        np.testing.assert_allclose(attention, formula, atol=1e-3)
 
 
 def test_without_positions_the_order_of_letters_is_invisible():

@@ -8,7 +8,7 @@ import program
 import pytest
 
 pytestmark = pytest.mark.parametrize("task", program.FOLDERS)
-COPIES = "Attention train save_model write_file load_model save_figure draw_losses main".split()
+COPIES = "Attention train save_model write_file load_model save_figure draw_losses draw_heatmap main".split()
 
 
 def definitions(task):
@@ -33,10 +33,11 @@ def test_the_imports_and_the_folders_are_the_same(task):
 
 def test_a_file_imports_nothing_but_the_three_packages(task):
     tree = ast.parse(program.source(task))
+    modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
-    packages = {name.name.split(".")[0] for node in imports for name in node.names}
+    modules += [name.name for node in imports for name in node.names]
+    packages = {module.split(".")[0] for module in modules}
     assert packages - sys.stdlib_module_names == {"matplotlib", "numpy", "tensorflow"}
-    assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
 
 
 def test_everything_public_has_a_docstring(task):
@@ -52,4 +53,4 @@ def test_the_script_metadata_are_the_requirements(task):
     metadata = tomllib.loads(re.sub("^# ", "", block, flags=re.MULTILINE))
     required = (program.ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(metadata["dependencies"]) == sorted(required)
-    assert metadata["requires-python"] == ">=3.10"
+    assert metadata["requires-python"] == ">=3.9"

@@ -26,7 +26,7 @@ def edited(tmp_path_factory):
 
 @pytest.mark.parametrize("task", LESSONS)
 def test_each_edit_on_the_page_is_measured(task):
-    parts = [part.split(" ")[0] for one, edit in EDITED if one == task for part in edit.split("+")]
+    parts = [part.split(" ")[0] for number, edit in EDITED if number == task for part in edit.split("+")]
     assert set(edits.read(task)) == set(parts)
 
 
@@ -176,8 +176,8 @@ def test_each_command_of_an_exercise_asks_models_that_are_trained(task, edited):
     asked = page.partition("\n## Exercises\n")[2].partition("\n## ")[0]
     assert len(commands) == len(re.findall(r"python3\s+main\.py\s+--test", asked)) >= 3
     for words in commands:
-        one = exercises.asked(task, words)
-        assert one in RUNS and edited(task, one.edit).parse_arguments(words).test
+        run = exercises.asked(task, words)
+        assert run in RUNS and edited(task, run.edit).parse_arguments(words).test
 
 
 # --- The trainings --------------------------------------------------------------------------------------

@@ -46,13 +46,34 @@ def test_a_wrong_flag_is_refused_before_the_training(tasks, flags, words, tmp_pa
         assert not completed.stdout and not list(tmp_path.iterdir())
 
 
+JUST_RIGHT = [
+    ("123", f"--seed {2**32 - 1} --vocab_size 26 --lr 1e-9 --hidden 1 --steps 1"),
+    ("123", "--input xyz"),
+    ("123", "--train --input aCb"),
+    ("12", "--train --vocab_size 4 --input 'D D'"),
+    ("13", "--vocab_size 1"),
+    ("2", "--train --vocab_size 2"),
+    ("3", "--train --max_len 2 --input ABC"),
+    ("3", "--train --signal c --enc_layers 0"),
+]
+
+
+@pytest.mark.parametrize(("tasks", "flags"), JUST_RIGHT)
+def test_what_is_just_possible_is_accepted(tasks, flags):
+    for task in map(int, tasks):
+        assert program.load(task).parse_arguments(["--test", *shlex.split(flags)]).test
+
+
 @pytest.mark.parametrize("task", program.FOLDERS)
 def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task):
     """There are none for a Python without site-packages, which can run nothing but this."""
     python = (sys.executable, "-I", "-S")
     described = program.run(task, "--help", python=python)
     assert described.returncode == 0 and not described.stderr
-    assert "--train" in described.stdout and program.load(task).TASK in described.stdout
+    first, second = (
+        described.stdout.index(word) for word in (program.load(task).TASK, "Begin with --train --test")
+    )
+    assert first < second < described.stdout.index("--steps int")
     no_mode = program.run(task, "--steps", 5, python=python)
     assert (no_mode.returncode, no_mode.stdout, no_mode.stderr) == (2, "", described.stdout)
     for words in (("--train", "--steps", "none"), ("--train", "--input", "D"), ("--test", "--input", "Ä")):
@@ -65,7 +86,7 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task):
         ("1", "--max_len 11", "10"),
         ("1", "--sample_len 3 --vocab_size 4", "3"),
         ("1", "--input ABD", "' ABC'"),
-        ("2", "--self_att", "False"),
+        ("2", "--self_att", "leave it out"),
         ("2 --self_att", "--input ABD", "' ABC'"),
         ("3 --pos_enc", "--enc_layers 0", "1"),
         ("3 --pos_enc", "--input AAAAAAAAAAAA", "11"),
@@ -81,6 +102,10 @@ def test_what_contradicts_the_saved_model_is_refused(variant, flags, words, trai
     assert str(trained(variant).savepath) in completed.stderr
 
 
-def test_what_fits_the_saved_model_may_be_said_again(trained):
-    flags = ("--test", "--self_att", "--max_len", 10, "--savepath", trained("2 --self_att").savepath)
-    assert program.parse(program.output_of(2, *flags))["self_attention"]
+@pytest.mark.parametrize(
+    ("variant", "flags"),
+    (("2 --self_att", "--self_att --max_len 10"), ("3 --pos_enc", "--enc_layers 1 --input ABCABCABCAB")),
+)
+def test_what_fits_the_saved_model_may_be_said_again(variant, flags, trained):
+    flags = ("--test", *flags.split(), "--savepath", trained(variant).savepath)
+    assert program.parse(program.output_of(int(variant[0]), *flags))

@@ -33,7 +33,7 @@ def text(page):
 def flags(task):
     """Return a dict from the flags of a task to their defaults, from the brackets in its help."""
     helped = re.sub(r"\n {4,}", "  ", program.run(task, "--help").stdout)  # One line for each flag.
-    lines = re.findall(r"^  (--\w+)(?: [A-Z_]+)?  +(.+)$", helped, re.MULTILINE)
+    lines = re.findall(r"^  (--\w+)(?: \w+)?  +(.+)$", helped, re.MULTILINE)
     defaults = {flag: re.search(r"\(([^()]+)\)$", described) for flag, described in lines}
     return {flag: default[1] if default else "off" for flag, default in defaults.items()}
 
@@ -43,8 +43,8 @@ def test_flags_and_defaults_are_those_of_the_help(page):
     """The table has a row for each flag; a path is `models/` beside `main.py`."""
     (table,) = re.findall(r"^\| flag \| default \|.*\n((?:\|.*\n)+)", text(page), re.MULTILINE)
     rows = re.findall(r"^\| `(--\w+)` \| (.+?) \|", table, re.MULTILINE)
-    found = {flag: default.replace("`", "") for flag, default in rows}
-    assert found == flags(int(page.parent.name[0]))
+    defaults = {flag: default.replace("`", "") for flag, default in rows}
+    assert defaults == flags(int(page.parent.name[0]))
     assert len(rows) == len(table.splitlines()) - 1  # Below the head there is a line of dashes.
 
 

@@ -12,8 +12,10 @@ SEEDS = range(1, 11)
 COMMAND = re.compile(r"`python3\s+main\.py\s+(--test\s[^`]+)`")
 # What a reader trains for the exercises of a lesson, by the folder that --savepath names.
 TRAINED = {
-    1: {"models/": lesson_1.run(), "models/sure": lesson_1.run("B 100.0")},
-    2: {"models/plain": lesson_2.PLAIN, "models/self": lesson_2.ASKING, "models/even": lesson_2.run("B")},
+    1: {"models/": lesson_1.run(), "models/sure": lesson_1.run("B 100.0"), "models/sum": lesson_1.run("C")},
+    2: {"models/plain": lesson_2.PLAIN, "models/self": lesson_2.ASKING, "models/even": lesson_2.run("B"),
+        "models/plain4000": lesson_2.LONGER["plain, 4000"][0],
+        "models/self4000": lesson_2.LONGER["`--self_att`, 4000"][0]},
     3: {"models/plain": lesson_3.PLAIN, "models/pos": lesson_3.MARKED,
         "models/start": lesson_3.BEFORE[lesson_3.MARKED]},
 }  # fmt: skip
@@ -32,20 +34,6 @@ def asked(task, words):
     return TRAINED[task][folder]
 
 
-def weights_by_letter(output):
-    """Return the weights of the last attention that is printed, summed over equal letters.
-
-    A dict from "output step, letter" or "output step, output step" to float.
-    """
-    last = output.rpartition("Attention: \n")[2].partition("\n\n")[0]
-    letters, sums = re.findall(r"\['(.)'\]", output), collections.Counter()
-    for step, row in enumerate(re.findall(r"^\[(\d.*)\]$", last, re.M)):
-        for column, weight in enumerate(map(float, row.split(","))):
-            what = f"output step {column}" if "Self-Attention:" in output else repr(letters[column])
-            sums[f"output step {step} on {what}"] += weight
-    return sums
-
-
 def report(task, trained):
     """Print what ten trainings, of a trainings.Trainings, answer to each command of a lesson's exercises."""
     for command in commands(task):
@@ -61,8 +49,5 @@ def report(task, trained):
             answers = collections.Counter(re.findall(r"Prediction: \n\[(.+)\]\n", "".join(texts)))
             counted = (f"`[{answer}]` {number} of {len(texts)}" for answer, number in answers.most_common())
             print(", ".join(counted))
-            found = [weights_by_letter(text) for text in texts]
-            for name in found[0]:
-                print(f"{name}: {measuring.spread([one[name] for one in found])}")
         right = [float(share) / 100 for share in re.findall(r"([\d.]+)% of seq", "".join(texts))]
         print(f"sequences right at this length: {measuring.percent(right)}", flush=True)

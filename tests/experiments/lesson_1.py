@@ -42,7 +42,8 @@ def report(trained):
     for part in (print_heatmaps, print_counting, print_factors, print_parts, print_lineup, print_new_layers):
         part(trained)
     print_lengths(trained)
-    print_rows(trained)
+    groups = {label: trained.models(*row) for label, row in APART.items()}
+    measuring.compare("Take it apart", ["right", "loss"], groups, scored, "%", "{:.3f}", each=True)
     print_saturation()
 
 
@@ -70,18 +71,14 @@ def untrained(trained, queries=None):
 
     Or as long as learnt ones, in "random" directions or each along its letter's "key".
     """
-    module, found = trained.module(TASK), []
-    for seed, learnt in zip(trained.chosen(TEN), trained.models(*APART[MAIN]), strict=True):
-        module.tf.keras.utils.set_random_seed(seed)  # As main.py does before it builds a model.
-        model = module.AttentionModel(**module.DEFAULTS)
-        if queries:
-            keys = model.key_layer(np.eye(4, dtype=np.float32)).numpy()
-            random = np.random.default_rng(seed).normal(size=(3, keys.shape[-1]))
-            ways = {"random": random, "key": keys[1:] - keys.mean(axis=0)}[queries]
-            lengths = np.linalg.norm(learnt.query, axis=-1) / np.linalg.norm(ways, axis=-1)
-            model.query.assign(lengths[..., None] * ways)
-        found.append(model)
-    return found
+    models = measuring.untrained(trained, run(), TEN)
+    for seed, learnt, model in zip(trained.chosen(TEN), trained.models(*APART[MAIN]), models, strict=True):
+        keys = model.key_layer(np.eye(4, dtype=np.float32)).numpy()
+        random = np.random.default_rng(seed).normal(size=(3, keys.shape[-1]))
+        ways = {None: random, "random": random, "key": keys[1:] - keys.mean(axis=0)}[queries]
+        lengths = np.linalg.norm(learnt.query, axis=-1) / np.linalg.norm(ways, axis=-1)
+        model.query.assign(lengths[..., None] * ways * (queries is not None))
+    return models
 
 
 def print_heatmaps(trained):
@@ -266,14 +263,6 @@ def print_parts(trained):
             print(f"{label}: {dict(collections.Counter(told))}")
 
 
-def lineup(trained):
-    """Return the mean weights on SHOWN, a dict from equal, learnt and fixed weights to float (3, length)."""
-    inputs, groups = measuring.spell(TASK, SHOWN).inputs, {}
-    for label, edit in LINEUP.items():
-        groups[label] = np.mean([one(inputs)[1].numpy()[0] for one in trained.models(run(edit), TEN)], axis=0)
-    return groups
-
-
 def by_count(model, length=10):
     """Return the fraction of sequences right, and of answers where the count is 0, 1, … 7."""
     data = measuring.fresh(TASK, max_len=length)
@@ -312,13 +301,9 @@ def print_new_layers(trained):
         print(label, *(f"{right:.1%}" for right in read_anew(*pair)), sep=" | ", flush=True)
 
 
-def predicted_at(length, halves="even"):
-    """Return the chance that 10 · n / length rounds to n for each of the three counts n, exactly.
-
-    Halves are rounded to the "even" count or "up".
-    """
-    seen = np.arange(length + 1) * 10 / length
-    fits = (np.rint(seen) if halves == "even" else np.floor(seen + 0.5)) == np.arange(length + 1)
+def predicted_at(length):
+    """Return the chance that 10 · n / length rounds to n for each of the three counts n, exactly."""
+    fits = np.rint(np.arange(length + 1) * 10 / length) == np.arange(length + 1)
     chance = 0
     for a, b, c in itertools.product(np.flatnonzero(fits).tolist(), repeat=3):
         if a + b + c <= length:
@@ -342,9 +327,9 @@ def print_lengths(trained):
     labels, rows, lengths = (MAIN, SUM, SUM_NORM, OWN_LAYERS), [], (1, 5, 7, 8, 9, 10, 11, 12, 13, 20)
     curves = [curves_by_length(trained, APART[label], lengths) for label in labels]
     for index, length in enumerate(lengths):
-        predicted = [f"{predicted_at(length, halves):.1%}" for halves in ("even", "up")]
-        rows.append([length, *predicted, *(measuring.percent(curve[:, index]) for curve in curves)])
-    head = ["length", "10 · n / length rounds to n, halves to even", "halves up", *labels]
+        measured = (measuring.percent(curve[:, index]) for curve in curves)
+        rows.append([length, f"{predicted_at(length):.1%}", *measured])
+    head = ["length", "10 · n / length rounds to n", *labels]
     measuring.table("Sequences right, trained at length 10", head, rows)
     rows = {length: [by_count(model, length) for model in trained.models(*APART[MAIN])] for length in (9, 11)}
     measuring.compare("By the count", ["sequences", *range(8)], rows, list, *["%"] * 9)
@@ -354,12 +339,6 @@ def scored(model):
     """Return the fraction of sequences right and the loss in nats."""
     data = measuring.fresh(TASK)
     return measuring.score(measuring.outputs(model, data.inputs), data.answers)
-
-
-def print_rows(trained):
-    """Print a table of all trainings, and each of them."""
-    groups = {label: trained.models(*row) for label, row in APART.items()}
-    measuring.compare("Take it apart", ["right", "loss"], groups, scored, "%", "{:.3f}", each=True)
 
 
 def print_saturation():

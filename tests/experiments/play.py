@@ -16,7 +16,7 @@ MODELS = {  # The page has a title and a task for each of these names.
     "difference_self_att": lesson_2.ASKING,
     "signal": lesson_3.PLAIN,
     "signal_pos_enc": lesson_3.MARKED,
-    "signal_no_encoder": lesson_3.run(flags=f"{lesson_3.POSITIONS} {lesson_3.FAST}"),
+    "signal_no_encoder": lesson_3.LOOKING,
 }
 
 
