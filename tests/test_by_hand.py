@@ -59,7 +59,7 @@ def test_difference():
     assert f"the weights are {written(weights, ', ').replace(', .35', ' and .35')}" in text(2)
     assert f".02 · 1 + .63 · 3 = {mixture[2]:.2f}" in text(2)
     products, logits, weights, _ = attend((3, 0, 3), decodings)
-    assert f"dot products {products[0]:.0f}, {products[1]:.0f} and {products[2]:.0f}" in text(2)
+    assert f"dot products are {products[0]:.0f}, {products[1]:.0f} and {products[2]:.0f}" in text(2)
     assert f"logits {written(logits[:2])} and {written(logits[2:])}" in text(2)
     assert weights == pytest.approx((1, 0, 0), abs=0.005)
     _, logits, weights, _ = attend((2, -2, 0), 2 * np.array(decodings))
