@@ -193,7 +193,7 @@ def test_a_comment_or_a_docstring_does_not_train_anew():
 def test_what_is_trained_is_kept_and_a_failure_is_one_line(tmp_path, monkeypatch):
     run = trainings.Run(1, "A", "--steps 2 --print_every 1")
     trained = trainings.Trainings(tmp_path)
-    with pytest.raises(trainings.TrainingError, match="^Task 1, edit A, .*--lr: 0.*$"):
+    with pytest.raises(trainings.TrainingError, match="^Task 1, edit A, .*--lr: must be .*$"):
         trained.train([(run, [1]), (run._replace(flags="--lr 0"), [1])])
     monkeypatch.setattr(trainings.subprocess, "run", None)  # None is needed.
     weights = trained.models(run, [1])[0](measuring.spell(1, "AAB").inputs)[1]

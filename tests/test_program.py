@@ -270,6 +270,7 @@ def test_how_often_it_prints_does_not_change_the_training(trained, tmp_path):
 
 def test_a_picture_replaces_the_one_before_and_is_closed_where_nobody_looks(trained, tmp_path):
     flags, pictures = ("--plot", "--savepath", trained("1").savepath, "--plotpath", tmp_path), []
+    pyplot.close("all")
     for letters in ("AAAA", "BBBB", "AAAA"):
         program.output_of(1, *flags, "--input", letters)
         pictures.append((tmp_path / "encoder_decoder_attention.png").read_bytes())
