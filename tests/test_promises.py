@@ -108,14 +108,17 @@ def test_a_full_disk_leaves_the_model_that_was_there(savepath):
 # --- Kills, Ctrl-C, numbers that are none -----------------------------------------------------------------
 
 
-def test_a_kill_leaves_the_last_complete_checkpoint(savepath):
-    flags = ("--train", "--steps", 1000, "--print_every", 1, "--save_every", 1, "--savepath", savepath)
-    process = program.start(1, *flags)
-    while program.contents(savepath)[1]["step"] in (*range(20), 2000):
-        assert process.poll() is None
-    process.kill()
-    *_, last = program.finish(process).stdout.splitlines(keepends=True)  # Each was written at once.
-    step = int(re.fullmatch(r"Iteration (\d+) - Loss .+\n", last)[1])
+def test_a_kill_leaves_the_last_complete_checkpoint(savepath, tmp_path):
+    """And each loss line that came before it, also where the output goes into a file."""
+    flags = ("--train", "--steps", 10**4, "--print_every", 1, "--save_every", 1, "--savepath", savepath)
+    with (tmp_path / "output").open("w+", encoding="utf-8") as output:
+        process = program.start(1, *flags, stdout=output)
+        while program.contents(savepath)[1]["step"] in (*range(20), 2000):
+            assert process.poll() is None
+        process.kill()
+        program.finish(process)
+        output.seek(0)
+        step = int(re.fullmatch(r"Iteration (\d+) - Loss .+\n", output.readlines()[-1])[1])
     assert len(program.files(savepath)) <= 2  # At most one that was not finished.
     program.load_model(1, savepath)
     assert program.contents(savepath)[1]["step"] in (step - 1, step)
