@@ -20,7 +20,7 @@ INPUT, ATTENDED = "Input step (␣ is the blank)", "Letter that is attended to; 
 TEN, OF_TEN = range(1, 11), "median of 10 training runs"
 POSITIONS = {"without positions": lesson_3.PLAIN, "with --pos_enc": lesson_3.MARKED}
 LEFT = {"loc": "left", "fontsize": 15}
-HIGHEST = 0.3  # The colours of all heatmaps end here: so a colour means the same weight in each.
+ENDS = (0.3, 0.5, 1.0)  # The colours of a figure of heatmaps end at the first that no weight is above.
 
 
 def save(figure, task, name):
@@ -76,17 +76,19 @@ def draw_heatmaps(task, name, maps, rows, size, columns=None, across=INPUT, down
     Rows and columns are lists of their names; without any, those of the columns are the letters of the text.
     """
     figure, planes = pyplot.subplots(len(maps), 1, figsize=size, layout="constrained", squeeze=False)
+    most = max(np.median(weights, axis=0).max() for _, weights in maps.values())
+    end = next(end for end in ENDS if end >= round(most, 2))
     for plane, (title, (text, weights)) in zip(planes[:, 0], maps.items(), strict=True):
-        image = plane.imshow(np.median(weights, axis=0), vmin=0, vmax=HIGHEST, aspect="auto")
+        image = plane.imshow(np.median(weights, axis=0), vmin=0, vmax=end, aspect="auto")
         plane.set_title(title, loc="left")
         plane.set_xticks(range(weights.shape[2]), columns or text.replace(" ", "␣"))
         plane.set_yticks(range(len(rows)), rows)
         for (row, column), weight in np.ndenumerate(image.get_array()):
-            colour = "black" if weight > HIGHEST / 2 else "white"
+            colour = "black" if weight > end / 2 else "white"
             plane.text(column, row, short(weight), ha="center", va="center", color=colour)
     plane.set(xlabel=across, ylabel=down)
     label = f"Attention weight ({OF_TEN if len(weights) > 1 else 'one training run'})"
-    figure.colorbar(image, ax=planes, label=label, extend="max")
+    figure.colorbar(image, ax=planes, label=label)
     save(figure, task, name)
 
 
@@ -111,7 +113,7 @@ DIAGRAMS = {
          (RULE, "softmax of\nquery · keyᵀ / √64", "weights, 3 × 10"),
          (RULE, "weights · value", "mixture, 3 × 64"),
          (LEARNT, "add the query,\nlayer normalization", "decoding, 3 × 64"),
-         (LEARNT, "logits_layer, dense", "3 × 11 logits: the largest tells the count"),
+         (LEARNT, "logits_layer, dense", "3 × 11 logits: the largest gives the count"),
          (DATA, "A: 2    B: 3    C: 2", "")],
         [(2, -1, LEARNT, "query, learnt:\nfor A, for B, for C", "3 × 64"),
          (4, -1, LEARNT, "the same query", "3 × 64")],
@@ -121,7 +123,7 @@ DIAGRAMS = {
          (LEARNT, "key_layer, dense:\na key for each letter", "key = value, 10 × 64"),
          (LEARNT, "attention,\nas in Lesson 1", "query = key = value: the decoding, 4 × 64"),
          (LEARNT, "with --self_att:\nself_attention", "decoding, 4 × 64"),
-         (LEARNT, "logits_layer, dense", "4 × 11 logits: the largest tells the number"),
+         (LEARNT, "logits_layer, dense", "4 × 11 logits: the largest gives the number"),
          (DATA, "A: 2    B: 4    C: 3    |A − B|: 2", "")],
         [(2, -1, LEARNT, "query, learnt:\nA, B, C, |A − B|", "4 × 64"),
          (2, 1, DATA, "encoder-decoder\nheatmap", "4 × 10"),
@@ -131,7 +133,7 @@ DIAGRAMS = {
          (LEARNT, "embedding, dense", "11 × 64"), (RULE, "add", "query = key = value, 11 × 64"),
          (LEARNT, "encoder layer:\nself-attention, then\ntwo dense layers", "key = value, 11 × 64"),
          (LEARNT, "attention,\nas in Lesson 1", "decoding, 1 × 64"),
-         (LEARNT, "logits_layer, dense", "1 × 11 logits: the largest tells the count"),
+         (LEARNT, "logits_layer, dense", "1 × 11 logits: the largest gives the count"),
          (DATA, "B: 4", "")],
         [(2, -1, LEARNT, "with --pos_enc:\npositional_encoding,\nlearnt", "11 × 64"),
          (3, 1, DATA, "heatmap of\nthe encoder", "11 × 11"), (4, -1, LEARNT, "query, learnt:\none", "1 × 64"),
@@ -142,7 +144,7 @@ DIAGRAMS = {
          (KNOWN, "self-attention\nLesson 2, 8 times", "in each head 5 × 64"),
          (NEW, "W_O\nnew, joins the heads", "5 × 512"),
          (KNOWN, "residual, layer norm\nLesson 1", ""),
-         (KNOWN, "cross-attention, residual, layer norm\nLesson 1, only to translate", ""),
+         (KNOWN, "cross-attention, residual, layer norm\nLesson 1, only for translation", ""),
          (KNOWN, "two dense layers\nLesson 3", ""),
          (KNOWN, "residual, layer norm\nLesson 1", "5 × 512, to the next block"),
          (KNOWN, "dense layer, softmax\nLesson 1", "at each place, a probability for each word"),
@@ -291,7 +293,7 @@ def draw_trace(trained):
     chances = np.exp(logits.numpy()[0, 0]) / np.exp(logits.numpy()[0, 0]).sum()
     hues, figure = [TINTS[letter] for letter in text], pyplot.figure(figsize=(8, 9.5), layout="constrained")
     planes = figure.subplots(5, 1)
-    draw_bars(planes[0], lengths, text, "1. How long the mark is that each place adds to its letter")
+    draw_bars(planes[0], lengths, text, "1. How long a mark each place adds to its letter")
     draw_bars(planes[1], first, text, "2. Encoder: the first letter's attention weights", hues)
     draw_bars(
         planes[3], decoder[0, 0].numpy(), text, "4. After two dense layers: the decoder's weights", hues
