@@ -22,6 +22,8 @@ WAVES, MASK = run("C 1"), run("E", "")
 BEFORE, LONGER = {MARKED: run(flags="--pos_enc --steps 1")}, run(flags="--pos_enc --steps 2200")
 FAST = "--pos_enc --enc_layers 0 --lr 0.01"
 LOOKING = run(flags=FAST)
+SLOW = "--pos_enc --enc_layers 0 --steps 4000"
+EDITS = {"one head, no matrices": None} | {f"G {heads}: heads with matrices": f"G {heads}" for heads in (1, 2, 4)}
 # The tables: what a reader calls a row, and what is trained.
 TABLES = {
     "With order and without": {"without `--pos_enc`": PLAIN, "`--pos_enc`": MARKED, "`--steps 2200`": LONGER},
@@ -37,7 +39,9 @@ TABLES = {
         "B: equal weights in the decoder": run("B", FAST),
         "F: six times the weight for the first letter": run("F", FAST),
     },
-    "Waves": {"C 1: waves": WAVES, "A and C 1: waves, equal weights in the encoder": run("A+C 1")},
+    "Waves": {"C 1: waves": WAVES},
+    **{f"Heads, {flags}": {name: run(edit, flags) for name, edit in EDITS.items()}
+       for flags in (SLOW, f"{SLOW} --lr 0.003")},
     "A mask": {"E: a causal mask": MASK, "E, `--enc_layers 2`": run("E", "--enc_layers 2")},
 }
 TEN, TWENTY = range(1, 11), range(1, 21)
