@@ -100,19 +100,15 @@ def test_fixed_weights_prefer_the_own_letter_by_their_ratio(edited):
     np.testing.assert_allclose(weights, (1 + 15 * np.eye(4)[1:]) / 19, atol=1e-6)
 
 
-@pytest.mark.parametrize("heads", [1, 2, 4])
-def test_heads_are_those_of_keras_where_the_projections_are_the_identity(heads, arrays, edited):
+def test_a_single_head_without_matrices_is_our_attention(arrays, edited):
     query, key, value = arrays
-    module = edited(2, f"E {heads}")
-    keras = module.tf.keras.layers.MultiHeadAttention(heads, 64 // heads, use_bias=False)
-    keras.build(query.shape, value.shape, key.shape)
-    for kernel in keras.weights:
-        kernel.assign(np.eye(64).reshape(kernel.shape))
-    mixture, expected = keras(query, value, key, return_attention_scores=True)
-    attention = module.Attention(heads=heads)
-    output, weights = attention(query=query, key=key, value=value)
-    np.testing.assert_allclose(weights, np.mean(expected, axis=1), atol=1e-5)
-    np.testing.assert_allclose(output, attention.layer_norm(mixture + query), atol=1e-4)
+    heads = edited(3, "G 1").Attention()
+    heads(query=query, key=key, value=value)
+    for one in heads.heads.weights:
+        one.assign(np.eye(64).reshape(one.shape) if one.path.endswith("kernel") else 0 * one)
+    ours = edited(3, None).Attention()(query=query, key=key, value=value)
+    for one, other in zip(heads(query=query, key=key, value=value), ours, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
 
 
 def test_a_causal_mask_hides_what_comes_later(arrays, edited):

@@ -23,13 +23,12 @@ APART = {
     "plain": (PLAIN, TEN),
     "`--self_att`": (ASKING, TEN),
     **{letter: (run(letter), TEN) for letter in "AB"},
-    "E": (run("E 2"), TEN),
-    **{letter: (run(letter, ""), TEN) for letter in "CDH"},
+    **{letter: (run(letter, ""), TEN) for letter in "CDE"},
 }
 LONGER = {
     f"{label}, {steps}": (APART[label][0]._replace(flags=f"{flags} --steps {steps}".strip()), TEN)
-    for label, flags in (("plain", ""), ("`--self_att`", SELF), ("A", SELF), ("E", SELF))
-    for steps in ((2000, 4000) if label != "E" else (4000,))
+    for label, flags in (("plain", ""), ("`--self_att`", SELF), ("A", SELF))
+    for steps in (2000, 4000)
 }
 AGAIN = {
     f"{label}, 4000, again": (LONGER[f"{label}, 4000"][0], range(11, 21)) for label in ("A", "`--self_att`")
@@ -37,8 +36,7 @@ AGAIN = {
 BLIND = {letter: (run(letter), TEN) for letter in "GF"}
 RUNS = [(BEFORE, TEN), *APART.values(), *LONGER.values(), *AGAIN.values(), *BLIND.values()]
 PAIRS = [("A", "`--self_att`"), ("A, 2000", "`--self_att`, 2000"), ("A, 4000", "`--self_att`, 4000"),
-         ("B", "C"), ("E", "`--self_att`"), ("E, 4000", "`--self_att`, 4000"),
-         tuple(AGAIN)]  # fmt: skip
+         ("B", "C"), tuple(AGAIN)]  # fmt: skip
 
 
 def parts(model):

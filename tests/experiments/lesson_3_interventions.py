@@ -54,6 +54,32 @@ def right(changed):
     return [(logits.argmax(axis=-1) == data.answers[:, 0]).mean()]
 
 
+def attended(model, inputs):
+    """Return what each head of the decoder attends to, float32 (batch, heads, length); needs edit G."""
+    encoding = embed(model, inputs)
+    query = np.repeat(model.query.numpy(), len(inputs), axis=0)
+    return model.attention.heads(query, encoding, return_attention_scores=True)[1].numpy()[:, :, 0]
+
+
+def specialists(model):
+    """Count the heads that give one letter twice the weight of each other one, and letters with such a head.
+
+    Then the least and the most right if one head's weights are equal: with no key matrix, all keys are alike.
+    """
+    data = measuring.fresh(TASK)
+    weights, rest = attended(model, data.inputs)[:, :, 1:], data.inputs[:, 1:]
+    means = np.einsum("bhl,blv->hv", weights, rest) / rest.sum(axis=(0, 1))
+    ordered, first = np.sort(means, axis=1), means.argmax(axis=1)
+    alone = ordered[:, -1] >= 2 * ordered[:, -2]
+    kernel = next(one for one in model.attention.heads.weights if one.path.endswith("key/kernel"))
+    learnt, right = kernel.numpy(), []
+    for head in range(len(means)):
+        kernel.assign(learnt * (np.arange(len(means)) != head)[:, None])
+        right.append((measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers).mean())
+    kernel.assign(learnt)
+    return alone.sum(), len(set(first[alone])), min(right), max(right)
+
+
 READ = {  # What a new last layer may read, float (batch, numbers), of a model and inputs.
     "the first vector": lambda model, inputs: encode(model, inputs)[0][:, 0],
     "before its dense layers": lambda model, inputs: encode(model, inputs)[1][:, 0],
@@ -119,20 +145,6 @@ def exchanges(asked):
     return found
 
 
-def trace(model, text, other):
-    """Print how a model counts in one sequence, and with the first letter's mixture of another, both str."""
-    vectors, encoding = embed(model, measuring.spell(TASK, text).inputs), None
-    for one in (text, other):
-        mixing, layer = embed(model, measuring.spell(TASK, one).inputs), model.encoder[0]
-        weights, mixed = mixture(mixing, mixing)
-        moved = compute(layer, layer.attention.layer_norm(mixed + vectors).numpy())
-        encoding = moved if encoding is None else np.concatenate([moved[:, :1], encoding[:, 1:]], axis=1)
-        total = [f"{letter} {weights[0, 0] @ [each == letter for each in one]:.3f}" for letter in "ABC"]
-        chances = np.exp(model.logits_layer(decode(model, encoding)).numpy()[0])
-        print(f"\n{text}, first mixture of {one}: {weights[0, 0].round(3)}, {total}; the decoder's weights")
-        print(mixture(model.query.numpy(), encoding)[0].round(3), (chances / chances.sum()).round(3))
-
-
 def positions(model):
     """Return the length of the first positional vector, the mean of the others, and cosines of the two."""
     vectors = model.positional_encoding.numpy()[0]
@@ -152,7 +164,7 @@ def other_positions(model):
     data, vectors, told = measuring.fresh(TASK), model.positional_encoding.numpy(), []
     first, fifth = data.answers[:, 0], (data.letters == data.letters[:, 5:6]).sum(axis=1) - 1
     same = np.concatenate(
-        [vectors[:, :1], np.repeat(vectors[:, 1:].mean(axis=1, keepdims=True), 10, axis=1)], 1
+        [vectors[:, :1], 0 * vectors[:, 1:] + vectors[:, 1:].mean(axis=1, keepdims=True)], 1
     )
     for changed in (vectors[:, [5, 1, 2, 3, 4, 0, 6, 7, 8, 9, 10]], same):
         model.positional_encoding.assign(changed)

@@ -313,6 +313,15 @@ def draw_trace(trained):
     save(figure, 3, "trace")
 
 
+def draw_heads(trained):
+    """Draw what each of four heads attends to in two orders of the same letters, in one model of edit G."""
+    (model,), maps = trained.models(lesson_3.FOUR, [1]), {}
+    for text in (SHOWN[3], "CBABBCABCAB"):
+        weights = lesson_3.interventions.attended(model, measuring.spell(3, text).inputs)
+        maps[f"Signal '{text[0]}'"] = (text, weights)
+    draw_heatmaps(3, "heads", maps, [f"head {number}" for number in range(1, 5)], (8, 6), across=ATTENDED)
+
+
 def draw_losses(trained):
     """Draw the loss curves without and with positions, and the bound."""
     found = {label: np.array([trained.losses(run, seed) for seed in TEN]) for label, run in POSITIONS.items()}
@@ -330,6 +339,6 @@ def draw(task, trained):
     for draw_one in {
         1: (draw_lineup, draw_forming, draw_counting_curve, draw_lengths),
         2: (draw_differences, draw_step_3),
-        3: (draw_before_and_after, draw_trace, draw_orders, draw_losses),
+        3: (draw_before_and_after, draw_trace, draw_orders, draw_heads, draw_losses),
     }[task]:
         draw_one(trained)
