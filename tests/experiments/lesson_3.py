@@ -142,8 +142,9 @@ def print_weights(trained):
     marked = trained.models(MARKED, TWENTY)
     groups = {"one training step": trained.models(BEFORE[MARKED], TEN), "all": marked}
     head = ["on itself", "on each like it", "on each other", "like / other", "decoder on the signal"]
-    forms = [*["{:.3f}"] * 3, *["{:.2f}"] * 2]
-    measuring.compare("The signal's row of the encoder, and the decoder", head, groups, looks, *forms)
+    measuring.compare(
+        "The signal's row, and the decoder", head, groups, looks, *["{:.3f}"] * 3, *["{:.2f}"] * 2
+    )
     groups = {name: [(model, *each) for model in marked] for name, each in interventions.CHANGES.items()}
     groups["decoder, no encoder layer: equal weights"] = [(one, 1, 0) for one in trained.models(LOOKING, TEN)]
     measuring.compare("Changed after the training", ["right"], groups, interventions.right, "%", each=True)

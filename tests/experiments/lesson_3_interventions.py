@@ -56,8 +56,7 @@ def right(changed):
 
 def attended(model, inputs):
     """Return what each head of the decoder attends to, float32 (batch, heads, length); needs edit G."""
-    encoding = embed(model, inputs)
-    query = np.repeat(model.query.numpy(), len(inputs), axis=0)
+    encoding, query = embed(model, inputs), np.repeat(model.query.numpy(), len(inputs), axis=0)
     return model.attention.heads(query, encoding, return_attention_scores=True)[1].numpy()[:, :, 0]
 
 
@@ -69,15 +68,14 @@ def specialists(model):
     data = measuring.fresh(TASK)
     weights, rest = attended(model, data.inputs)[:, :, 1:], data.inputs[:, 1:]
     means = np.einsum("bhl,blv->hv", weights, rest) / rest.sum(axis=(0, 1))
-    ordered, first = np.sort(means, axis=1), means.argmax(axis=1)
-    alone = ordered[:, -1] >= 2 * ordered[:, -2]
+    alone = means.max(axis=1) >= 2 * np.sort(means, axis=1)[:, -2]
     kernel = next(one for one in model.attention.heads.weights if one.path.endswith("key/kernel"))
     learnt, right = kernel.numpy(), []
     for head in range(len(means)):
         kernel.assign(learnt * (np.arange(len(means)) != head)[:, None])
         right.append((measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers).mean())
     kernel.assign(learnt)
-    return alone.sum(), len(set(first[alone])), min(right), max(right)
+    return alone.sum(), len(set(means[alone].argmax(axis=1))), min(right), max(right)
 
 
 READ = {  # What a new last layer may read, float (batch, numbers), of a model and inputs.

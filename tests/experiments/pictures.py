@@ -272,9 +272,8 @@ def draw_before_and_after(trained):
     titles = ("Encoder: what the first letter attends to", "Decoder: what its query attends to")
     for plane, title, output in zip(planes, titles, (2, 1), strict=True):
         for side, (label, run) in enumerate(runs.items()):
-            least, middle, most = np.quantile(
-                attention(trained, run, SHOWN[3], output)[:, 0], (0, 0.5, 1), axis=0
-            )
+            weights = attention(trained, run, SHOWN[3], output)[:, 0]
+            least, middle, most = np.quantile(weights, (0, 0.5, 1), axis=0)
             style = {"color": COLOURS[5 - 5 * side], "capsize": 3, "yerr": (middle - least, most - middle)}
             plane.bar(np.arange(11) + 0.4 * side - 0.2, middle, 0.36, label=label, **style)
         plane.set_title(title, loc="left")
