@@ -86,13 +86,10 @@ def report(trained):
 def print_readable(groups, asking, before):
     """Print what the best last layer reads, with its controls, and to what output step 3 attends."""
     vectors = {label: map(interventions.last_vectors, groups[label]) for label in APART | LONGER}
-    random = [
-        interventions.first_decoding(model, interventions.random_query(like, seed))
-        for seed, (model, like) in enumerate(zip(before, asking, strict=True))
-    ]
-    again = [
-        model.self_attention(one, one, one)[0].numpy() for model, one in zip(before, random, strict=True)
-    ]
+    queries = [interventions.random_query(like, seed) for seed, like in enumerate(asking)]
+    random = [interventions.first_decoding(*pair) for pair in zip(before, queries, strict=True)]
+    pairs = zip(before, random, strict=True)
+    again = [model.self_attention(one, one, one)[0].numpy() for model, one in pairs]
     vectors |= {"random queries, nothing trained": random, "the same, with self-attention": again}
     shares = interventions.cases().inputs.mean(axis=1)
     vectors["no network, the shares of the letters"] = [np.repeat(shares[:, None], 4, axis=1)]
