@@ -77,6 +77,7 @@ def draw_example(task, size, query, name, rows, symbols, columns):
     axes.axis("off")
     figure.subplots_adjust(0, 0, 1, 1)
     draw_rows(axes, size[1] - 0.3, query, name, rows, symbols, columns)
+    axes.text(1.1, size[1] - 2.4 - 0.575 * len(rows), "keys and values", rotation=90, **GREY)
     pictures.save(figure, task, "by_hand")
 
 
