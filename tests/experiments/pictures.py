@@ -26,7 +26,6 @@ ENDS = (0.3, 0.5, 1.0)  # The colours of a figure of heatmaps end at the first t
 def save(figure, task, name):
     """Write a figure to the images of a task."""
     path = edits.script(task).parent / "images" / f"{name}.png"
-    path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=WIDTH / figure.get_figwidth(), metadata={"Software": None})
     pyplot.close(figure)
 
@@ -149,7 +148,7 @@ DIAGRAMS = {
          (KNOWN, "residual, layer norm\nLesson 1", "5 × 512, to the next block"),
          (KNOWN, "dense layer, softmax\nLesson 1", "at each place, a probability for each word"),
          (DATA, "cat   sat   on   the   mat", "")],
-        [(3, -1, NEW, "causal mask\nnew", ""), (6, -1, DATA, "the other\ntext", "")],
+        [(3, -1, NEW, "causal mask\nnew", ""), (6, -1, DATA, "the source\ntext", "")],
         [(1, 5, ""), (6, 8, "")], (2, 8)),
 }  # fmt: skip
 
@@ -165,6 +164,8 @@ def draw_diagram(task, name="diagram"):
     def box(across, down, colour, text):
         style = {"boxstyle": "round,pad=0.4", "facecolor": colour, "edgecolor": "#666666"}
         words = {"ha": "center", "va": "center", "fontsize": 17, "zorder": 3}
+        for sheet in (0.12, 0.06) if "8" in text else ():  # Heads, one behind the other.
+            plane.text(across + sheet, -down - sheet / 2, text, bbox=style, color="none", **words)
         return plane.text(across, -down, text, bbox=style, **words)
 
     def arrow(tail, head, text, place, bend="arc3", side="left"):
@@ -185,7 +186,7 @@ def draw_diagram(task, name="diagram"):
     for start, end in frames:
         style = {"fill": False, "linestyle": "--", "edgecolor": "#666666", "linewidth": 1.5}
         plane.add_patch(pyplot.Rectangle((-4.4, -end - 0.38), 8.8, end - start + 0.76, **style))
-        plane.text(-4.3, 0.2 - start, "one block", fontsize=17)
+        plane.text(-4.3, 0.2 - start, "a decoder block, × 6", fontsize=17)
     used = {colour for _, _, colour, _, _ in beside} | {colour for colour, _, _ in chain}
     legend = "\n".join(name for colour, name in COLOUR_NAMES.items() if colour in used)
     plane.text(-4.4, 1 - len(chain), legend, fontsize=15, va="center")
@@ -219,11 +220,8 @@ def draw_counting_curve(trained):
     curves = {"measured": [lesson_1.mass_by_count(model) for model in group]}
     blank, letter = np.exp(np.median(np.log([lesson_1.ratios(model) for model in group]), axis=0))
     lines = {"formula": lesson_1.mass_formula(points, blank, letter), "equal weights: n / 10": points / 10}
-    titles, ticks = (
-        ("How a weight counts", "How often 'A' occurs in ten letters", "Total weight on 'A'"),
-        points,
-    )
-    draw_curves(1, "counting_curve", titles, points, curves, lines, xticks=ticks, yticks=ticks / 10)
+    titles = ("How a weight counts", "How often 'A' occurs in ten letters", "Total weight on 'A'")
+    draw_curves(1, "counting_curve", titles, points, curves, lines, xticks=points, yticks=points / 10)
 
 
 def draw_lengths(trained):
@@ -318,7 +316,9 @@ def draw_heads(trained):
     for text in (SHOWN[3], "CBABBCABCAB"):
         weights = lesson_3.interventions.attended(model, measuring.spell(3, text).inputs)
         maps[f"Signal '{text[0]}'"] = (text, weights)
-    draw_heatmaps(3, "heads", maps, [f"head {number}" for number in range(1, 5)], (8, 6), across=ATTENDED)
+    shares = [[row[1:][np.array(list(text[1:])) == letter].mean() for letter in "ABC"] for row in weights[0]]
+    rows = [f"head {number}: {'ABC'[np.argmax(share)]}" for number, share in enumerate(shares, start=1)]
+    draw_heatmaps(3, "heads", maps, rows, (8, 6), across=ATTENDED)
 
 
 def draw_losses(trained):
