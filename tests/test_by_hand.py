@@ -1,6 +1,7 @@
 """Every number of the examples that the lessons compute by hand, computed anew by the formula."""
 
 import re
+import textwrap
 
 import numpy as np
 import program
@@ -119,13 +120,45 @@ def test_projections_and_heads():
     assert f"we get {once:.2f} instead of 2" in page and f"(0, 4), we get {twice:.2f}." in page
 
 
+def test_heads_and_mask_in_numpy():
+    """The lines of the last page, with those of Lesson 1, give its number, and masked what Keras gives."""
+    import tensorflow as tf
+
+    page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
+    *heads, mask, _, keras = re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[-1].splitlines()
+    lesson = program.script(1).with_name("README.md").read_text(encoding="utf-8")
+    (attend_lines,) = re.findall(r"( +import numpy as np\n\n.*?)\n +```", lesson, re.DOTALL)
+    plain = textwrap.dedent(attend_lines)
+    masked = re.sub(r"( +)logits = .*", rf"\g<0>\n\g<1>{mask}", plain)
+
+    def output(code, **names):
+        exec("\n".join([code, *heads]), names)
+        return names["output"]
+
+    vectors, asks = np.array([(3, 0, 3, 0), (0, 3, 1, 0), (1, -1, 0, 1)]), [(2, 0), (0, 2)]
+    pairs = [(np.outer((0, 0, 0, 1), ask), np.eye(4)[:, :2], np.eye(4)[:, 2:3]) for ask in asks]
+    found = output(plain, vectors=vectors, heads=pairs, W_O=np.array([[1], [-1]]))
+    assert f"the last row of `output` is {found[-1, 0]:.2f}." in " ".join(page.split())
+
+    vectors = np.random.default_rng(0).normal(size=(5, 16)).astype("float32")
+    layer = tf.keras.layers.MultiHeadAttention(num_heads=8, key_dim=8)
+    expected = layer(vectors[None], vectors[None], use_causal_mask=True)[0]
+    assert keras.endswith(
+        "MultiHeadAttention(num_heads=8, key_dim=8)(vectors, vectors, use_causal_mask=True)"
+    )
+    *kernels, joined = layer.get_weights()[::2]
+    names = {"heads": list(zip(*np.moveaxis(kernels, 2, 1), strict=True)), "W_O": joined.reshape(64, 16)}
+    found = output(masked, vectors=vectors, **names)
+    assert found == pytest.approx(expected.numpy(), abs=1e-5)
+
+
 def test_mask_and_layer_norm():
     page = text(3, "transformer.md")
     vectors = np.sqrt(1.4 * np.sqrt(2)) * np.eye(2)[[0, 1, 0]]
     thousandths = [[f"{weight:.3f}"[1:] for weight in attend(vectors[last], vectors[: last + 1])[2]]
                    for last in range(3)]  # fmt: skip
-    assert f"| B attends to | {' | '.join(thousandths[1])} | 0 |" in page
-    assert f"| the last A attends to | {' | '.join(thousandths[2])} |" in page
+    assert f"| B | 0 | 1.4 | -∞ | {' | '.join(thousandths[1])} | 0 |" in page
+    assert f"| the last A | 1.4 | 0 | 1.4 | {' | '.join(thousandths[2])} |" in page
     for hidden, left in ((0, ".835"), (1, ".555")):
         logits = np.array([0, 1.4, 1.4 * hidden])
         weights = np.exp(logits) / np.exp(logits).sum()
