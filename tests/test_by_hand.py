@@ -120,36 +120,27 @@ def test_projections_and_heads():
     assert f"we get {once:.2f} instead of 2" in page and f"(0, 4), we get {twice:.2f}." in page
 
 
-def test_heads_and_mask_in_numpy():
-    """The lines of the last page, with those of Lesson 1, give its number, and masked what Keras gives."""
+def test_heads_and_mask_in_code(capsys):
+    """The lines of the last page, with those of Lesson 1, print its numbers, and masked agree with Keras."""
     import tensorflow as tf
 
     page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
-    *heads, mask, _, keras = re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[-1].splitlines()
+    heads, masks = re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)
     lesson = program.script(1).with_name("README.md").read_text(encoding="utf-8")
     (attend_lines,) = re.findall(r"( +import numpy as np\n\n.*?)\n +```", lesson, re.DOTALL)
-    plain = textwrap.dedent(attend_lines)
-    masked = re.sub(r"( +)logits = .*", rf"\g<0>\n\g<1>{mask}", plain)
+    exec(f"{textwrap.dedent(attend_lines)}\n{heads}", {})
+    printed = re.findall(r"[-\d.]+", capsys.readouterr().out)[-3:]
+    said = [f"{abs(float(number)):.2f}".removesuffix(".00") for number in printed]
+    assert "It prints {}, {} and {}:".format(*said) in page
 
-    def output(code, **names):
-        exec("\n".join([code, *heads]), names)
-        return names["output"]
-
-    vectors, asks = np.array([(3, 0, 3, 0), (0, 3, 1, 0), (1, -1, 0, 1)]), [(2, 0), (0, 2)]
-    pairs = [(np.outer((0, 0, 0, 1), ask), np.eye(4)[:, :2], np.eye(4)[:, 2:3]) for ask in asks]
-    found = output(plain, vectors=vectors, heads=pairs, W_O=np.array([[1], [-1]]))
-    assert f"the last row of `output` is {found[-1, 0]:.2f}." in " ".join(page.split())
-
-    vectors = np.random.default_rng(0).normal(size=(5, 16)).astype("float32")
-    layer = tf.keras.layers.MultiHeadAttention(num_heads=8, key_dim=8)
-    expected = layer(vectors[None], vectors[None], use_causal_mask=True)[0]
-    assert keras.endswith(
-        "MultiHeadAttention(num_heads=8, key_dim=8)(vectors, vectors, use_causal_mask=True)"
-    )
-    *kernels, joined = layer.get_weights()[::2]
-    names = {"heads": list(zip(*np.moveaxis(kernels, 2, 1), strict=True)), "W_O": joined.reshape(64, 16)}
-    found = output(masked, vectors=vectors, **names)
-    assert found == pytest.approx(expected.numpy(), abs=1e-5)
+    mask, _, keras = masks.splitlines()
+    masked = re.sub(r"( +)logits = .*", rf"\g<0>\n\g<1>{mask}", textwrap.dedent(attend_lines))
+    vectors = np.random.default_rng(0).normal(size=(1, 5, 16)).astype("float32")
+    names = {"tf": tf, "vectors": vectors}
+    exec(f"{masked}\n{keras}", names)
+    assert names["output"].shape == vectors.shape
+    expected = tf.keras.layers.Attention()([vectors / 4, vectors], use_causal_mask=True)
+    assert names["attend"](*3 * [vectors[0]])[0] == pytest.approx(expected[0].numpy(), abs=1e-5)
 
 
 def test_mask_and_layer_norm():

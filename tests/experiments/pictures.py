@@ -138,18 +138,18 @@ DIAGRAMS = {
          (3, 1, DATA, "heatmap of\nthe encoder", "11 × 11"), (4, -1, LEARNT, "query, learnt:\none", "1 × 64"),
          (4, 1, DATA, "encoder-decoder\nheatmap", "1 × 11")], []),
     (3, "block"): (
-        [(DATA, "the   cat   sat   on   the", ""), (KNOWN, "embedding, positions\nLesson 3", "5 × 512"),
+        [(DATA, "the   cat   sat   on   the", ""), (KNOWN, "embedding, positions\nLesson 3", ""),
+         (DATA, "a vector for each word", "5 × 512"),
          (NEW, "W_Q, W_K, W_V\nnew, for each of 8 heads", "in each head 5 × 64"),
          (KNOWN, "self-attention\nLesson 2, 8 times", "in each head 5 × 64"),
-         (NEW, "W_O\nnew, joins the heads", "5 × 512"),
-         (KNOWN, "residual, layer norm\nLesson 1", ""),
-         (KNOWN, "cross-attention, residual, layer norm\nLesson 1, only for translation", ""),
+         (NEW, "W_O\nnew, joins the heads", "5 × 512"), (KNOWN, "residual, layer norm\nLesson 1", ""),
+         (KNOWN, "cross-attention, residual, layer norm\nLesson 1, but with heads; only for translation", ""),
          (KNOWN, "two dense layers\nLesson 3", ""),
          (KNOWN, "residual, layer norm\nLesson 1", "5 × 512, to the next block"),
          (KNOWN, "dense layer, softmax\nLesson 1", "at each place, a probability for each word"),
          (DATA, "cat   sat   on   the   mat", "")],
-        [(3, -1, NEW, "causal mask\nnew", ""), (6, -1, DATA, "the source\ntext", "")],
-        [(1, 5, ""), (6, 8, "")], (2, 8)),
+        [(4, -1, NEW, "causal mask\nnew", ""), (7, -1, DATA, "the encoder's\noutput", "")],
+        [(2, 6, ""), (7, 9, "")], (2, 9)),
 }  # fmt: skip
 
 
