@@ -143,7 +143,7 @@ DIAGRAMS = {
          (NEW, "W_Q, W_K, W_V\nnew, for each of 8 heads", "in each head 5 × 64"),
          (KNOWN, "self-attention\nLesson 2, 8 times", "in each head 5 × 64"),
          (NEW, "W_O\nnew, joins the heads", "5 × 512"), (KNOWN, "residual, layer norm\nLesson 1", ""),
-         (KNOWN, "cross-attention, residual, layer norm\nLesson 1, but with heads; only for translation", ""),
+         (KNOWN, "cross-attention, residual, layer norm\nLesson 1 with heads, for translation", ""),
          (KNOWN, "two dense layers\nLesson 3", ""),
          (KNOWN, "residual, layer norm\nLesson 1", "5 × 512, to the next block"),
          (KNOWN, "dense layer, softmax\nLesson 1", "at each place, a probability for each word"),
