@@ -346,8 +346,8 @@ def print_saturation():
     rows = []
     for depth in (4, 16, 64, 256, 1024):
         generator = np.random.default_rng(0)
-        query, key = generator.normal(size=(2000, 1, depth)), generator.normal(size=(2000, 10, depth))
-        logits = (query * key).sum(axis=-1)
+        lengths = np.sqrt(generator.chisquare(depth, (1_000_000, 1)))  # Of the queries.
+        logits = lengths * generator.normal(size=(1_000_000, 10))
         weights = [np.exp(one - one.max(axis=-1, keepdims=True)) for one in (logits, logits / depth**0.5)]
         rows.append([depth, *(f"{(1 / one.sum(axis=-1)).mean():.2f}" for one in weights)])
     measuring.table("Largest of ten weights, random vectors", ["depth", "q·k", "q·k / √depth"], rows)
