@@ -128,17 +128,17 @@ def test_heads_and_mask_in_code(capsys):
     heads, masks = re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)
     lesson = program.script(1).with_name("README.md").read_text(encoding="utf-8")
     (attend_lines,) = re.findall(r"( +import numpy as np\n\n.*?)\n +```", lesson, re.DOTALL)
-    exec(f"{textwrap.dedent(attend_lines)}\n{heads}", {})
-    printed = re.findall(r"[-\d.]+", capsys.readouterr().out)[-3:]
-    said = [f"{abs(float(number)):.2f}".removesuffix(".00") for number in printed]
-    assert "It prints {}, {} and {}:".format(*said) in page
+    names = {"tf": tf}
+    exec(f"{textwrap.dedent(attend_lines)}\n{heads}", names)
+    said = [f"{abs(float(number)):.2f}" for number in re.findall(r"[-\d.]+", capsys.readouterr().out)[-3:]]
+    assert said[:2] == ["0.00", "0.00"]
+    assert f"print 0 and 0, since A and B ask for nothing, and {said[2]}:" in " ".join(page.split())
 
     mask, _, keras = masks.splitlines()
+    exec(keras, names)
     masked = re.sub(r"( +)logits = .*", rf"\g<0>\n\g<1>{mask}", textwrap.dedent(attend_lines))
+    exec(masked, names)
     vectors = np.random.default_rng(0).normal(size=(1, 5, 16)).astype("float32")
-    names = {"tf": tf, "vectors": vectors}
-    exec(f"{masked}\n{keras}", names)
-    assert names["output"].shape == vectors.shape
     expected = tf.keras.layers.Attention()([vectors / 4, vectors], use_causal_mask=True)
     assert names["attend"](*3 * [vectors[0]])[0] == pytest.approx(expected[0].numpy(), abs=1e-5)
 
