@@ -27,9 +27,7 @@ def main():
     """Do it for one lesson, or for all."""
     parser = argparse.ArgumentParser("python -m tests.experiments", description=__doc__.split("\n")[0])
     parser.add_argument("--lesson", type=int, choices=LESSONS, help="only this one (all)")
-    parser.add_argument(
-        "--cache", default=MODELS, help="a folder that keeps the models (models/, beside this)"
-    )
+    parser.add_argument("--cache", default=MODELS, help="a folder that keeps the models (models/)")
     parser.add_argument("--seeds", type=seeds, help="these in place of those of each training, as in 21-30")
     parser.add_argument("--pictures", action="store_true", help="also draw the pictures, fill play.html")
     arguments = parser.parse_args()

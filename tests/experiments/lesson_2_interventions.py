@@ -92,12 +92,8 @@ def readable(vectors):
     answers, chances = cases().answers, cases().chances
     right = best_layer(vectors, answers)(vectors) == answers
     alone = best_layer(vectors[:, 3], answers[:, 3])(vectors[:, 3]) == answers[:, 3]
-    return (
-        chances @ right.all(axis=1),
-        chances @ right[:, :3].mean(axis=1),
-        chances @ right[:, 3],
-        chances @ alone,
-    )
+    rights = right.all(axis=1), right[:, :3].mean(axis=1), right[:, 3], alone
+    return tuple(chances @ one for one in rights)
 
 
 CHANGES = {

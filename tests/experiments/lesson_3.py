@@ -17,10 +17,11 @@ def run(edit=None, flags="--pos_enc"):
 
 
 PLAIN, MARKED, AVERAGES, MARK = run(flags=""), run(), run("A+B"), run("A+B+D")
-WAVES, MASK = run("C 1"), run("E", "")
+WAVES, MASK = run("C"), run("E", "")
 BEFORE, LONGER = {MARKED: run(flags="--pos_enc --steps 1")}, run(flags="--pos_enc --steps 2200")
 FAST, SLOW = "--pos_enc --enc_layers 0 --lr 0.01", "--pos_enc --enc_layers 0 --steps 4000"
 LOOKING, FOUR = run(flags=FAST), run("G 4", SLOW)
+LANGUAGE = {f"G 8 and H {mask}": run(f"G 8+H {mask}") for mask in (True, False)}
 HEADS = {"as it is": None} | {f"G {heads}": f"G {heads}" for heads in (1, 2, 4)}
 # The tables: what a reader calls a row, and what is trained.
 TABLES = {
@@ -37,7 +38,7 @@ TABLES = {
         "B: equal weights in the decoder": run("B", FAST),
         "F: six times the weight for the first letter": run("F", FAST),
     },
-    "Waves": {"C 1: waves": WAVES},
+    "Waves": {"C: waves": WAVES},
     f"Heads, `{SLOW}`": {name: run(edit, SLOW) for name, edit in HEADS.items()},
     f"Heads, `{SLOW} --lr 0.003`": {name: run(edit, f"{SLOW} --lr 0.003") for name, edit in HEADS.items()},
     "A mask": {"E: a causal mask": MASK, "E, `--enc_layers 2`": run("E", "--enc_layers 2")},
@@ -45,7 +46,7 @@ TABLES = {
 TEN, TWENTY = range(1, 11), range(1, 21)
 SEEDS = dict.fromkeys((MARKED, MARK, WAVES), TWENTY)
 TRAINED = [one for rows in TABLES.values() for one in rows.values()]
-RUNS = [(one, SEEDS.get(one, TEN)) for one in (*TRAINED, *BEFORE.values())]
+RUNS = [(one, SEEDS.get(one, TEN)) for one in (*TRAINED, *BEFORE.values(), *LANGUAGE.values())]
 
 
 def bound(max_len=10, vocab_size=3):
@@ -142,15 +143,20 @@ def print_weights(trained):
     marked = trained.models(MARKED, TWENTY)
     groups = {"one training step": trained.models(BEFORE[MARKED], TEN), "all": marked}
     head = ["on itself", "on each like it", "on each other", "like / other", "decoder on the signal"]
-    measuring.compare(
-        "The signal's row, and the decoder", head, groups, looks, *["{:.3f}"] * 3, *["{:.2f}"] * 2
-    )
+    measuring.compare("The signal's row", head, groups, looks, *["{:.3f}"] * 3, *["{:.2f}"] * 2)
     groups = {name: [(model, *each) for model in marked] for name, each in interventions.CHANGES.items()}
     groups["decoder, no encoder layer: equal weights"] = [(one, 1, 0) for one in trained.models(LOOKING, TEN)]
     measuring.compare("Changed after the training", ["right"], groups, interventions.right, "%", each=True)
     head = ["heads for one letter", "letters with such a head", "equal weights in one: least right", "most"]
     groups = {"trained": trained.models(FOUR, TEN), "never trained": measuring.untrained(trained, FOUR, TEN)}
     measuring.compare("Four heads", head, groups, interventions.specialists, "{:.0f}", "{:.0f}", "%", "%")
+    groups = {}
+    for name, one in LANGUAGE.items():
+        task = trained.module(TASK, one.edit).Task(10, 3, np.random.default_rng(1000))
+        inputs, answers = task.next_batch(10000)
+        told = [model(inputs)[0].numpy().argmax(axis=-1) for model in trained.models(one, TEN)]
+        groups[name] = [[(letters == answers).mean()] for letters in told]
+    measuring.compare("A language model", ["next letters right"], groups, list, "%", each=True)
 
 
 def print_counting(trained):

@@ -292,9 +292,8 @@ def draw_trace(trained):
     planes = figure.subplots(5, 1)
     draw_bars(planes[0], lengths, text, "1. How long a mark each place adds to its letter")
     draw_bars(planes[1], first, text, "2. Encoder: the first letter's attention weights", hues)
-    draw_bars(
-        planes[3], decoder[0, 0].numpy(), text, "4. After two dense layers: the decoder's weights", hues
-    )
+    picked, title = decoder[0, 0].numpy(), "4. After two dense layers: the decoder's weights"
+    draw_bars(planes[3], picked, text, title, hues)
     draw_bars(planes[4], chances, range(11), "5. Last dense layer: the probability of each count")
     parts = [(1, text[0], f"{text[0]}, with the mark of\nthe first place")]
     for letter in TINTS:
