@@ -112,12 +112,13 @@ def test_projections_and_heads():
     assert f"0 = {weights @ values:.2f}" in page
     results = {}
     for head, query in enumerate(2 * np.eye(2), start=1):
-        products, _, weights, _ = attend(query, keys)
-        cells = ", ".join(f"{product:.0f}" for product in products), written(weights)
+        weights = attend(query, keys)[2]
         results[head] = weights @ values, attend(2 * query, keys)[2] @ values
-        assert f"| {cells[0]} | {cells[1]} | {results[head][0]:.2f} |" in page
+        asks = f"Head {head} asks ({query[0]:.0f}, {query[1]:.0f}): weights {written(weights)}"
+        assert f"{asks}, mixture {results[head][0]:.2f}." in page
     once, twice = np.subtract(results[1], results[2])
-    assert f"we get {once:.2f} instead of 2" in page and f"(0, 4), we get {twice:.2f}." in page
+    assert f"W_O subtracts: {once:.2f}" in page and f"we get {once:.2f} instead of 2" in page
+    assert f"(0, 4), we get {twice:.2f}." in page
 
 
 def test_heads_and_mask_in_code(capsys):
@@ -125,7 +126,7 @@ def test_heads_and_mask_in_code(capsys):
     import tensorflow as tf
 
     page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
-    heads, masks = re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)
+    heads, masks, _ = re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)
     lesson = program.script(1).with_name("README.md").read_text(encoding="utf-8")
     (attend_lines,) = re.findall(r"( +import numpy as np\n\n.*?)\n +```", lesson, re.DOTALL)
     names = {"tf": tf}
@@ -134,10 +135,15 @@ def test_heads_and_mask_in_code(capsys):
     assert said[:2] == ["0.00", "0.00"]
     assert f"print 0 and 0, since A and B ask for nothing, and {said[2]}:" in " ".join(page.split())
 
-    mask, _, keras = masks.splitlines()
+    mask, *triangle, _, keras = masks.splitlines()
     exec(keras, names)
     masked = re.sub(r"( +)logits = .*", rf"\g<0>\n\g<1>{mask}", textwrap.dedent(attend_lines))
-    exec(masked, names)
+    exec("\n".join([masked, *triangle]), names)
+    printed = np.array(re.findall(r"[\d.]+(?=[ \]])", capsys.readouterr().out)[-9:], dtype=float)
+    cells = re.findall(
+        r"^\| (?:the first A|B|the last A) \|.+\| (.+) \| (.+) \| (.+) \|$", page, re.MULTILINE
+    )
+    assert printed.reshape(3, 3) == pytest.approx(np.array(cells, dtype=float), abs=0.0005)
     vectors = np.random.default_rng(0).normal(size=(1, 5, 16)).astype("float32")
     expected = tf.keras.layers.Attention()([vectors / 4, vectors], use_causal_mask=True)
     assert names["attend"](*3 * [vectors[0]])[0] == pytest.approx(expected[0].numpy(), abs=1e-5)

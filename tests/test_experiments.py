@@ -4,6 +4,7 @@ import importlib
 import itertools
 import re
 import shlex
+import sys
 
 import numpy as np
 import program
@@ -119,6 +120,26 @@ def test_a_causal_mask_hides_what_comes_later(arrays, edited):
     assert (np.triu(weights, 1) == 0).all()
     np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
     assert (attention(query=key[:, :1], key=key, value=value)[1].numpy() > 0).all()
+
+
+def test_a_language_model_writes_by_the_lines_of_the_page(edited, monkeypatch, tmp_path, capsys):
+    module = edited(3, "G 8+H True")
+    inputs, answers = module.Task(10, 3, np.random.default_rng(0)).next_batch(100)
+    letters = inputs.argmax(axis=-1)
+    assert ((letters[:, :-2] + letters[:, 1:-1] - letters[:, 2:]) % 3 == 0).all()
+    assert (answers[:, :-1] == letters[:, 1:]).all()
+    assert (answers[:, -1] == (letters[:, -2] + letters[:, -1]) % 3).all()
+    monkeypatch.setitem(sys.modules, "main", module)
+    monkeypatch.chdir(tmp_path)
+    module.main(["--train", "--pos_enc", "--steps", "300", "--seed", "1"])
+    page = edits.script(3).with_name("transformer.md").read_text(encoding="utf-8")
+    exec(re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[-1], {})
+    *_, text = capsys.readouterr().out.splitlines()
+    model, places = module.load_model(module.parse_arguments(["--test"]))[0], [1, 2]
+    for _ in range(9):
+        padded = np.eye(3)[[places + [0] * (11 - len(places))]]  # The mask hides what is put behind.
+        places.append(int(model(padded)[0][0, len(places) - 1].numpy().argmax()))
+    assert text.split() == ["ABC"[place] for place in places]
 
 
 def test_sinusoids_are_those_of_the_formula(edited):

@@ -27,11 +27,6 @@ VARIANTS = {
 }
 
 
-def measured(values):
-    """Return the median of the values and, in brackets, the least and the most."""
-    return f"{np.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
-
-
 def seconds(words):
     """Run a process; return how long it takes, a float."""
     start = time.perf_counter()
@@ -81,7 +76,7 @@ def main():
     for (variant, what, name), found in runs.items():
         earlier = runs.get((variant, what, "before"))
         ratio = f"{np.median(found) / np.median(earlier):.2f}" if earlier else ""
-        rows.append([f"{variant} {what} {name}", measured(found), ratio])
+        rows.append([f"{variant} {what} {name}", measuring.spread(found), ratio])
     measuring.table("Whole processes", ["", "seconds", "/ before"], rows)
 
 

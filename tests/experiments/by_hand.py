@@ -37,7 +37,7 @@ def draw_vector(axes, left, top, numbers, colour, name="", names=()):
         axes.text(left - 0.25, top - 0.5, name, **(WORDS | {"ha": "right"}))
 
 
-def draw_rows(axes, top, query, query_name, rows, symbols, columns):
+def draw_rows(axes, top, query, query_name, rows, symbols, columns, values=None):
     """Draw a query and, row by row, its keys with what a softmax makes of them, and then the mixture.
 
     Args:
@@ -46,11 +46,16 @@ def draw_rows(axes, top, query, query_name, rows, symbols, columns):
         rows: list of (name, float (depth,)), what each key is called, and the key.
         symbols: list of str (depth,), what each number of a vector stands for.
         columns: list of str, what stands before the weight: of "query · key", "÷ √depth", "logit" and "exp".
+        values: float (keys, numbers), if they are not the keys.
+
+    Returns the mixture.
     """
     depth, vectors = len(query), np.array([vector for _, vector in rows], dtype=float)
     products, logits, weights, mixture = attend(np.array(query, dtype=float), vectors)
     known = {"query · key": products, f"÷ √{depth}": logits, "logit": logits, "exp": np.exp(logits)}
-    places = 5.2 + depth + 2.1 * np.arange(len(columns) + 1)
+    left = 3.6 if values is None else 4.1 + depth  # Of the values.
+    mixture = mixture if values is None else weights @ values
+    places = left + 1.6 + len(mixture) + 2.1 * np.arange(len(columns) + 1)
     bottom = top - 2.4 - 1.15 * len(rows)
     draw_vector(axes, 3.6, top - 0.7, query, pictures.COLOURS[4], query_name, symbols)
     for place, title in zip(places, (*columns, "weight"), strict=True):
@@ -58,16 +63,19 @@ def draw_rows(axes, top, query, query_name, rows, symbols, columns):
     for number, (name, vector) in enumerate(rows):
         line = top - 2.1 - 1.15 * number
         draw_vector(axes, 3.6, line, vector, pictures.COLOURS[0], name)
+        if values is not None:
+            draw_vector(axes, left, line, values[number], pictures.COLOURS[2], "", ["value"][number:])
         for place, title in zip(places, columns, strict=False):
             axes.text(place, line - 0.5, pictures.short(known[title][number]), **WORDS)
-        left, width = places[-1] - 0.6, 2 * weights[number]
-        bar = pyplot.Rectangle((left, line - 0.9), width, 0.8, color=pictures.COLOURS[1], alpha=0.55)
+        start, width = places[-1] - 0.6, 2 * weights[number]
+        bar = pyplot.Rectangle((start, line - 0.9), width, 0.8, color=pictures.COLOURS[1], alpha=0.55)
         axes.add_patch(bar)
-        axes.text(left + width + 0.15, line - 0.5, pictures.short(weights[number]), **LEFT)
-    draw_vector(axes, 3.6, bottom, mixture, pictures.COLOURS[2], "mixture")
+        axes.text(start + width + 0.15, line - 0.5, pictures.short(weights[number]), **LEFT)
+    draw_vector(axes, left, bottom, mixture, pictures.COLOURS[2], "mixture")
     if "exp" in columns:
         axes.text(places[-2], bottom + 0.05, f"together {known['exp'].sum():.3f}", **GREY)
-    axes.text(3.8 + depth, bottom - 0.5, "= weights · values", **(GREY | LEFT))
+    axes.text(left + len(mixture) + 0.2, bottom - 0.5, "= weights · values", **(GREY | LEFT))
+    return mixture
 
 
 def draw_example(task, size, query, name, rows, symbols, columns):
@@ -98,6 +106,27 @@ def draw_signal():
             draw_rows(axes, 6.9, (0, 0, 2.8, 0), "query", rows, ["A", "B", "1st", "2nd"], ["logit"])
     figure.subplots_adjust(0, 0, 1, 1, wspace=0, hspace=0)
     pictures.save(figure, 3, "by_hand")
+
+
+def draw_heads():
+    """Draw the two heads of the last page: the same keys and values, two queries, and W_O that subtracts."""
+    rows = [("A", (3, 0)), ("B", (0, 3)), ("difference", (1, -1))]
+    values, mixtures = np.array([[3], [1], [0]]), []
+    figure, planes = pyplot.subplot_mosaic("ab;cc", figsize=(22, 8.75), height_ratios=(8, 2.5))
+    for axes in planes.values():
+        axes.set(xlim=(0.5, 13.7), ylim=(0, 8), aspect="equal")
+        axes.axis("off")
+    for head, query in enumerate(2 * np.eye(2)):
+        axes, symbols = planes["ab"[head]], ["A?", "B?"]
+        title = f"head {head + 1}: (1, −1, 0, 1) · W_Q = ({query[0]:.0f}, {query[1]:.0f})"
+        axes.text(7, 7.5, title, **WORDS, weight="bold")
+        mixtures.append(draw_rows(axes, 6.9, query, "query", rows, symbols, ["logit"], values)[0])
+    planes["c"].set(xlim=(0, 26.4), ylim=(0, 2.5))
+    draw_vector(planes["c"], 8.5, 1.7, mixtures, pictures.COLOURS[2], "side by side")
+    planes["c"].text(10.8, 1.2, "· W_O, which subtracts =", **LEFT)
+    draw_vector(planes["c"], 17.2, 1.7, [mixtures[0] - mixtures[1]], pictures.COLOURS[0])
+    figure.subplots_adjust(0, 0, 1, 1, wspace=0, hspace=0)
+    pictures.save(figure, 3, "heads")
 
 
 def draw_waves(length=20, depth=32, step=3):
@@ -135,4 +164,5 @@ def draw():
     symbols, columns = ["A?", "B?", "count"], ["query · key", "÷ √3"]
     draw_example(2, (15, 7.9), (1, -1, 0), "difference asks", decodings, symbols, columns)
     draw_signal()
+    draw_heads()
     draw_waves()

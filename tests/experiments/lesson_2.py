@@ -30,9 +30,7 @@ LONGER = {
     for label, flags in (("plain", ""), ("`--self_att`", SELF), ("A", SELF))
     for steps in (2000, 4000)
 }
-AGAIN = {
-    f"{label}, 4000, again": (LONGER[f"{label}, 4000"][0], range(11, 21)) for label in ("A", "`--self_att`")
-}
+AGAIN = {f"{one}, 4000, again": (LONGER[f"{one}, 4000"][0], range(11, 21)) for one in ("A", "`--self_att`")}
 BLIND = {letter: (run(letter), TEN) for letter in "GF"}
 RUNS = [(BEFORE, TEN), *APART.values(), *LONGER.values(), *AGAIN.values(), *BLIND.values()]
 PAIRS = [("A", "`--self_att`"), ("A, 2000", "`--self_att`, 2000"), ("A, 4000", "`--self_att`, 4000"),
@@ -45,10 +43,8 @@ def parts(model):
     logits = model(interventions.cases().inputs)[0].numpy().astype(float)
     right = logits.argmax(axis=-1) == answers
     logits -= logits.max(axis=-1, keepdims=True)
-    logarithms = (
-        np.log(np.exp(logits).sum(axis=-1)) - np.take_along_axis(logits, answers[..., None], -1)[..., 0]
-    )
-    losses = chances @ logarithms
+    chosen = np.take_along_axis(logits, answers[..., None], -1)[..., 0]
+    losses = chances @ (np.log(np.exp(logits).sum(axis=-1)) - chosen)
     rights = right.all(axis=1), right[:, :3].mean(axis=1), right[:, 3]
     return *(chances @ np.column_stack(rights)), losses.mean(), losses[:3].mean(), losses[3]
 
@@ -100,20 +96,10 @@ def print_readable(groups, asking, before):
     head = ["'A'", "'B'", "'C'", "the largest of the four over the least"]
     title, measure = "Output step 3 on a letter, times a blank's weight", interventions.beside_a_blank
     measuring.compare(title, head, some | {"before": before}, measure, *["{:.2f}"] * 4)
-    found = {
-        label: list(map(interventions.first_decoding, some[label]))
-        for label in ("`--self_att`", "plain", "A")
-    }
+    found = {one: [*map(interventions.first_decoding, some[one])] for one in ("`--self_att`", "plain", "A")}
     found["F"] = list(map(interventions.blind, some["F"]))
     found["random queries, nothing trained"] = random
-    head = [
-        "the larger count",
-        "the smaller count",
-        "'C'",
-        "itself",
-        "the larger gets more",
-        "its least part",
-    ]
+    head = ["the larger count", "the smaller count", "'C'", "itself", "the larger gets more", "its least"]
     forms = [*["{:.2f}"] * 4, "%", "{:.2f}"]
     measuring.compare("Output step 3 attends, A ≠ B", head, found, interventions.attended, *forms)
     head, some = ["a count on itself", "output step 3 on itself", "a count's is its largest"], ["plain", "A"]

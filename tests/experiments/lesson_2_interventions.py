@@ -235,10 +235,8 @@ def patched(model, decodings=first_decoding):
     decoding, answers, chances, found = decodings(model), cases().answers, cases().chances, {}
     usable = (told(model, decoding, all_weights(decoding)[:, 3]) == answers[:, 3]) & (answers[:, 3] > 0)
     sign = np.sign(answers[:, 0] - answers[:, 1])
-    for name, step in (
-        ("larger", (sign < 0) * 1),
-        ("smaller", (sign > 0) * 1),
-    ):  # The other one's output step.
+    steps_of = {"larger": (sign < 0) * 1, "smaller": (sign > 0) * 1}  # The output step of each.
+    for name, step in steps_of.items():
         other, kept = answers[np.arange(286), step], answers[np.arange(286), 1 - step]
         alike = [one[:, None] == one for one in (sign, answers[:, 2], kept)]
         pairs = np.all([*alike, other[:, None] != other, usable[:, None] & usable], axis=0)

@@ -20,8 +20,12 @@ PLAIN, MARKED, AVERAGES, MARK = run(flags=""), run(), run("A+B"), run("A+B+D")
 WAVES, MASK = run("C"), run("E", "")
 BEFORE, LONGER = {MARKED: run(flags="--pos_enc --steps 1")}, run(flags="--pos_enc --steps 2200")
 FAST, SLOW = "--pos_enc --enc_layers 0 --lr 0.01", "--pos_enc --enc_layers 0 --steps 4000"
-LOOKING, FOUR = run(flags=FAST), run("G 4", SLOW)
-LANGUAGE = {f"G 8 and H {mask}": run(f"G 8+H {mask}") for mask in (True, False)}
+LOOKING = run(flags=FAST)
+LANGUAGE = {
+    "G 8 and H True: a mask": run("G 8+H True"),
+    "G 8 and H False: no mask": run("G 8+H False"),
+    "A, G 8 and H True: a mask, equal weights": run("A+G 8+H True"),
+}
 HEADS = {"as it is": None} | {f"G {heads}": f"G {heads}" for heads in (1, 2, 4)}
 # The tables: what a reader calls a row, and what is trained.
 TABLES = {
@@ -147,16 +151,12 @@ def print_weights(trained):
     groups = {name: [(model, *each) for model in marked] for name, each in interventions.CHANGES.items()}
     groups["decoder, no encoder layer: equal weights"] = [(one, 1, 0) for one in trained.models(LOOKING, TEN)]
     measuring.compare("Changed after the training", ["right"], groups, interventions.right, "%", each=True)
-    head = ["heads for one letter", "letters with such a head", "equal weights in one: least right", "most"]
-    groups = {"trained": trained.models(FOUR, TEN), "never trained": measuring.untrained(trained, FOUR, TEN)}
-    measuring.compare("Four heads", head, groups, interventions.specialists, "{:.0f}", "{:.0f}", "%", "%")
-    groups = {}
-    for name, one in LANGUAGE.items():
-        task = trained.module(TASK, one.edit).Task(10, 3, np.random.default_rng(1000))
-        inputs, answers = task.next_batch(10000)
-        told = [model(inputs)[0].numpy().argmax(axis=-1) for model in trained.models(one, TEN)]
-        groups[name] = [[(letters == answers).mean()] for letters in told]
-    measuring.compare("A language model", ["next letters right"], groups, list, "%", each=True)
+    most = interventions.most_next_letters
+    known, bag = most(lambda seen: seen), most(lambda seen: [seen[-1], *sorted(seen)])
+    print(f"\nThe most of 99 next letters: {known}; from the own letter and the bag so far: {bag}")
+    groups = {name: trained.models(one, TEN) for name, one in LANGUAGE.items()}
+    head = ["next letters right", "texts written right"]
+    measuring.compare("A language model", head, groups, interventions.language, "%", "{:.0f}")
 
 
 def print_counting(trained):

@@ -1,5 +1,8 @@
 """Changes models of Lesson 3 inside, and asks what they answer then and what a new last layer can read."""
 
+import collections
+import itertools
+
 import numpy as np
 
 from . import measuring
@@ -54,39 +57,13 @@ def right(changed):
     return [(logits.argmax(axis=-1) == data.answers[:, 0]).mean()]
 
 
-def attended(model, inputs):
-    """Return what each head of the decoder attends to, float32 (batch, heads, length); needs edit G."""
-    encoding, query = embed(model, inputs), np.repeat(model.query.numpy(), len(inputs), axis=0)
-    return model.attention.heads(query, encoding, return_attention_scores=True)[1].numpy()[:, :, 0]
-
-
-def specialists(model):
-    """Count the heads that give one letter twice the weight of each other one, and letters with such a head.
-
-    Then the least and the most right if one head's weights are equal: with no key matrix, all keys are alike.
-    """
-    data = measuring.fresh(TASK)
-    weights, rest = attended(model, data.inputs)[:, :, 1:], data.inputs[:, 1:]
-    means = np.einsum("bhl,blv->hv", weights, rest) / rest.sum(axis=(0, 1))
-    alone = means.max(axis=1) >= 2 * np.sort(means, axis=1)[:, -2]
-    kernel = next(one for one in model.attention.heads.weights if one.path.endswith("key/kernel"))
-    learnt, right = kernel.numpy(), []
-    for head in range(len(means)):
-        kernel.assign(learnt * (np.arange(len(means)) != head)[:, None])
-        right.append((measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers).mean())
-    kernel.assign(learnt)
-    return alone.sum(), len(set(means[alone].argmax(axis=1))), min(right), max(right)
-
-
 READ = {  # What a new last layer may read, float (batch, numbers), of a model and inputs.
     "the first vector": lambda model, inputs: encode(model, inputs)[0][:, 0],
     "before its dense layers": lambda model, inputs: encode(model, inputs)[1][:, 0],
     "the vector at position 5": lambda model, inputs: encode(model, inputs)[0][:, 5],
     "what the last layer reads": lambda model, inputs: decode(model, encode(model, inputs)[0]),
     "signal and shares": lambda model, inputs: np.hstack([inputs[:, 0], inputs.mean(axis=1)]),
-    "signal times shares": lambda model, inputs: (
-        inputs[:, 0, :, None] * inputs.mean(axis=1)[:, None]
-    ).reshape(-1, 9),
+    "signal × shares": lambda _, inputs: (inputs[:, 0, :, None] * inputs.mean(1)[:, None]).reshape(-1, 9),
 }
 
 
@@ -119,9 +96,8 @@ def exchanges(asked):
     same, differ = theirs == own, theirs != own
 
     vectors, mixing = embed(model, data.inputs), embed(model, letters)
-    here, there = (
-        layer.attention.layer_norm(mixture(one, one)[1] + vectors).numpy() for one in (vectors, mixing)
-    )
+    norm = layer.attention.layer_norm
+    here, there = (norm(mixture(one, one)[1] + vectors).numpy() for one in (vectors, mixing))
     encoding, moved, asking = compute(layer, here), compute(layer, there), encode(model, signal)[0]
     found, rest = {}, list(range(1, 11))
     for name, which, places, taken, other in (
@@ -152,21 +128,47 @@ def positions(model):
 
 
 def other_positions(model):
-    """Change the positional vectors of a trained model.
+    """Change positional vectors: exchange 0 and 5, or put their mean in place of each of 1 to 10.
 
-    Returns:
-        With the vectors 0 and 5 exchanged, of the sequences where it matters: the shares of answers that
-        count the letter at position 5, and the first. With the mean of the ten vectors in place of each of
-        1 to 10: the share of all sequences that are right.
+    Returns the shares of answers that count the letter at position 5, and the first, where these differ;
+    then, for the mean, the share of all sequences that are right.
     """
     data, vectors, told = measuring.fresh(TASK), model.positional_encoding.numpy(), []
     first, fifth = data.answers[:, 0], (data.letters == data.letters[:, 5:6]).sum(axis=1) - 1
-    same = np.concatenate(
-        [vectors[:, :1], 0 * vectors[:, 1:] + vectors[:, 1:].mean(axis=1, keepdims=True)], 1
-    )
+    same = vectors.copy()
+    same[:, 1:] = vectors[:, 1:].mean(axis=1, keepdims=True)
     for changed in (vectors[:, [5, 1, 2, 3, 4, 0, 6, 7, 8, 9, 10]], same):
         model.positional_encoding.assign(changed)
         told.append(measuring.outputs(model, data.inputs).argmax(axis=-1)[:, 0])
     model.positional_encoding.assign(vectors)
     exchanged = told[0][fifth != first]
     return *((exchanged == one[fifth != first]).mean() for one in (fifth, first)), (told[1] == first).mean()
+
+
+def all_texts():
+    """Return the nine texts of edit H with the letter that comes next, int (9, 12)."""
+    texts = np.array(list(itertools.product(range(3), repeat=2)))
+    while texts.shape[1] < 12:
+        texts = np.column_stack([texts, texts[:, -2:].sum(axis=1) % 3])
+    return texts
+
+
+def most_next_letters(known):
+    """Return how many of their 99 next letters can be right if a place knows `known` of those so far."""
+    right = 0
+    for place in range(1, 12):
+        pairs = [(tuple(known(text[:place])), text[place]) for text in all_texts()]
+        counts = collections.Counter(pairs)
+        right += sum(max(counts[seen, letter] for letter in range(3)) for seen in {seen for seen, _ in pairs})
+    return right
+
+
+def language(model):
+    """Return the share of next letters right in these texts, and how many it writes from their two first."""
+    texts, written = all_texts(), all_texts()[:, :2]
+    while written.shape[1] < 11:
+        written = np.column_stack(
+            [written, measuring.outputs(model, np.eye(3)[written])[:, -1].argmax(axis=1)]
+        )
+    right = measuring.outputs(model, np.eye(3)[texts[:, :-1]]).argmax(axis=-1) == texts[:, 1:]
+    return right.mean(), (written == texts[:, :-1]).all(axis=1).sum()

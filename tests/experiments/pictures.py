@@ -32,7 +32,7 @@ def save(figure, task, name):
 
 def short(number):
     """Return a number as a lesson writes it: 1, 2.8, .12, .50, 4.055."""
-    form = {number == round(number): "{:.0f}", number in (1.4, 2.8): "{:.1f}", number > 4: "{:.3f}"}
+    form = {number == round(number): "{:.0f}", number in (1.4, 2.8): "{:.1f}", 4 < number < 4.1: "{:.3f}"}
     return form.get(True, "{:.2f}").format(number).replace("0.", ".", 1).replace("-", "−")
 
 
@@ -309,17 +309,6 @@ def draw_trace(trained):
     save(figure, 3, "trace")
 
 
-def draw_heads(trained):
-    """Draw what each of four heads attends to in two orders of the same letters, in one model of edit G."""
-    (model,), maps = trained.models(lesson_3.FOUR, [1]), {}
-    for text in (SHOWN[3], "CBABBCABCAB"):
-        weights = lesson_3.interventions.attended(model, measuring.spell(3, text).inputs)
-        maps[f"Signal '{text[0]}'"] = (text, weights)
-    shares = [[row[1:][np.array(list(text[1:])) == letter].mean() for letter in "ABC"] for row in weights[0]]
-    rows = [f"head {number}: {'ABC'[np.argmax(share)]}" for number, share in enumerate(shares, start=1)]
-    draw_heatmaps(3, "heads", maps, rows, (8, 6), across=ATTENDED)
-
-
 def draw_losses(trained):
     """Draw the loss curves without and with positions, and the bound."""
     found = {label: np.array([trained.losses(run, seed) for seed in TEN]) for label, run in POSITIONS.items()}
@@ -337,6 +326,6 @@ def draw(task, trained):
     for draw_one in {
         1: (draw_lineup, draw_forming, draw_counting_curve, draw_lengths),
         2: (draw_differences, draw_step_3),
-        3: (draw_before_and_after, draw_trace, draw_orders, draw_heads, draw_losses),
+        3: (draw_before_and_after, draw_trace, draw_orders, draw_losses),
     }[task]:
         draw_one(trained)
