@@ -134,12 +134,12 @@ def test_a_language_model_writes_by_the_lines_of_the_page(edited, monkeypatch, t
     module.main(["--train", "--pos_enc", "--steps", "300", "--seed", "1"])
     page = edits.script(3).with_name("transformer.md").read_text(encoding="utf-8")
     exec(re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[-1], {})
-    *_, text = capsys.readouterr().out.splitlines()
-    model, places = module.load_model(module.parse_arguments(["--test"]))[0], [1, 2]
-    for _ in range(9):
-        padded = np.eye(3)[[places + [0] * (11 - len(places))]]  # The mask hides what is put behind.
-        places.append(int(model(padded)[0][0, len(places) - 1].numpy().argmax()))
-    assert text.split() == ["ABC"[place] for place in places]
+    texts = [line.split() for line in capsys.readouterr().out.splitlines()[-9:]]
+    model, places = module.load_model(module.parse_arguments(["--test"]))[0], np.zeros((9, 11), int)
+    places[:, :2] = list(itertools.product(range(3), repeat=2))
+    for place in range(2, 11):  # The mask hides the zeros behind it.
+        places[:, place] = model(np.eye(3)[places])[0].numpy().argmax(axis=-1)[:, place - 1]
+    assert texts == np.array(list("ABC"))[places].tolist()
 
 
 def test_sinusoids_are_those_of_the_formula(edited):

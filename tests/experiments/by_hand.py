@@ -38,7 +38,7 @@ def draw_vector(axes, left, top, numbers, colour, name="", names=()):
 
 
 def draw_rows(axes, top, query, query_name, rows, symbols, columns, values=None):
-    """Draw a query and, row by row, its keys with what a softmax makes of them, and then the mixture.
+    """Draw a query and, row by row, its keys with what a softmax makes of them; draw and return the mixture.
 
     Args:
         top: float, the upper edge.
@@ -47,8 +47,6 @@ def draw_rows(axes, top, query, query_name, rows, symbols, columns, values=None)
         symbols: list of str (depth,), what each number of a vector stands for.
         columns: list of str, what stands before the weight: of "query · key", "÷ √depth", "logit" and "exp".
         values: float (keys, numbers), if they are not the keys.
-
-    Returns the mixture.
     """
     depth, vectors = len(query), np.array([vector for _, vector in rows], dtype=float)
     products, logits, weights, mixture = attend(np.array(query, dtype=float), vectors)
@@ -109,22 +107,27 @@ def draw_signal():
 
 
 def draw_heads():
-    """Draw the two heads of the last page: the same keys and values, two queries, and W_O that subtracts."""
+    """Draw the two heads of the last page: W_Q makes queries; the same keys and values; W_O subtracts."""
     rows = [("A", (3, 0)), ("B", (0, 3)), ("difference", (1, -1))]
     values, mixtures = np.array([[3], [1], [0]]), []
-    figure, planes = pyplot.subplot_mosaic("ab;cc", figsize=(22, 8.75), height_ratios=(8, 2.5))
-    for axes in planes.values():
-        axes.set(xlim=(0.5, 13.7), ylim=(0, 8), aspect="equal")
-        axes.axis("off")
-    for head, query in enumerate(2 * np.eye(2)):
-        axes, symbols = planes["ab"[head]], ["A?", "B?"]
-        title = f"head {head + 1}: (1, −1, 0, 1) · W_Q = ({query[0]:.0f}, {query[1]:.0f})"
-        axes.text(7, 7.5, title, **WORDS, weight="bold")
-        mixtures.append(draw_rows(axes, 6.9, query, "query", rows, symbols, ["logit"], values)[0])
-    planes["c"].set(xlim=(0, 26.4), ylim=(0, 2.5))
-    draw_vector(planes["c"], 8.5, 1.7, mixtures, pictures.COLOURS[2], "side by side")
-    planes["c"].text(10.8, 1.2, "· W_O, which subtracts =", **LEFT)
-    draw_vector(planes["c"], 17.2, 1.7, [mixtures[0] - mixtures[1]], pictures.COLOURS[0])
+    bare = {"frame_on": False, "xticks": [], "yticks": []}
+    options = {"figsize": (22, 13), "height_ratios": (12.8, 2.8), "subplot_kw": bare}
+    figure, planes = pyplot.subplot_mosaic("ab;cc", **options)
+    for axes, query, title in zip(planes.values(), 2 * np.eye(2), ("head 1", "head 2"), strict=False):
+        axes.set(xlim=(0.5, 13.7), ylim=(0.2, 13))
+        axes.text(7, 12.5, title, **WORDS, weight="bold")
+        for place, number in enumerate((1, -1, 0, 1)):
+            top, numbers, names = 11.4 - place, query * (place == 3), ["A?", "B?"][2 * place :]
+            draw_vector(axes, 1.6, top, [number], pictures.COLOURS[5], names=["vector"][place:])
+            draw_vector(axes, 3.6, top, numbers, pictures.COLOURS[3], "× ", names)
+        axes.text(5.9, 9.4, "W_Q: multiply row by row,\nthen add up each column", **(GREY | LEFT))
+        mixtures.append(draw_rows(axes, 7.6, query, "query", rows, (), ["logit"], values)[0])
+    planes["c"].set(xlim=(0, 26.4), ylim=(0, 2.8))
+    for top, mixture, number, name in zip((2.4, 1.4), mixtures, (1, -1), ("head 1", "head 2"), strict=True):
+        draw_vector(planes["c"], 7.5, top, [mixture], pictures.COLOURS[2], name)
+        draw_vector(planes["c"], 9.5, top, [number], pictures.COLOURS[3], "× ")
+    planes["c"].text(10.8, 1.4, "W_O: add up, unrounded:", **(GREY | LEFT))
+    draw_vector(planes["c"], 17.6, 1.9, [mixtures[0] - mixtures[1]], pictures.COLOURS[0])
     figure.subplots_adjust(0, 0, 1, 1, wspace=0, hspace=0)
     pictures.save(figure, 3, "heads")
 

@@ -25,6 +25,7 @@ LANGUAGE = {
     "G 8 and H True: a mask": run("G 8+H True"),
     "G 8 and H False: no mask": run("G 8+H False"),
     "A, G 8 and H True: a mask, equal weights": run("A+G 8+H True"),
+    "the same, `--enc_layers 2`": run("A+G 8+H True", "--pos_enc --enc_layers 2"),
 }
 HEADS = {"as it is": None} | {f"G {heads}": f"G {heads}" for heads in (1, 2, 4)}
 # The tables: what a reader calls a row, and what is trained.

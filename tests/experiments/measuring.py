@@ -31,14 +31,10 @@ def fresh(task, samples=10000, seed=1000, **sizes):
 
 def solved(task, letters, **sizes):
     """Return given letters, int (samples, length), as `fresh` does."""
-
-    class Given:
-        """A generator that draws these letters."""
-
-        def integers(self, *_, size, dtype):
-            return np.broadcast_to(letters, size).astype(dtype)
-
-    source = task_of(task, Given(), **sizes)
+    given = types.SimpleNamespace(
+        integers=lambda *_, size, dtype: np.broadcast_to(letters, size).astype(dtype)
+    )
+    source = task_of(task, given, **sizes)
     inputs, answers = source.next_batch(len(letters), length=letters.shape[1])
     return types.SimpleNamespace(letters=letters, inputs=inputs, answers=answers)
 

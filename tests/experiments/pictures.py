@@ -148,7 +148,7 @@ DIAGRAMS = {
          (KNOWN, "residual, layer norm\nLesson 1", "5 × 512, to the next block"),
          (KNOWN, "dense layer, softmax\nLesson 1", "at each place, a probability for each word"),
          (DATA, "cat   sat   on   the   mat", "")],
-        [(4, -1, NEW, "causal mask\nnew", ""), (7, -1, DATA, "the encoder's\noutput", "")],
+        [(4, -1, NEW, "causal mask\nnew", ""), (7, -1, DATA, "in translation:\nthe encoder's\noutput", "")],
         [(2, 6, ""), (7, 9, "")], (2, 9)),
 }  # fmt: skip
 
