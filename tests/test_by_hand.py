@@ -133,7 +133,7 @@ def test_heads_and_mask_in_code(capsys):
     exec(f"{textwrap.dedent(attend_lines)}\n{heads}", names)
     said = [f"{abs(float(number)):.2f}" for number in re.findall(r"[-\d.]+", capsys.readouterr().out)[-3:]]
     assert said[:2] == ["0.00", "0.00"]
-    assert f"print 0 and 0, as both heads give A and B 1.33, and {said[2]}:" in " ".join(page.split())
+    assert f"print 0, 0 (as both heads give A and B 1.33) and {said[2]}:" in " ".join(page.split())
 
     mask, *triangle, _, keras = masks.splitlines()
     exec(keras, names)

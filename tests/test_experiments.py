@@ -135,10 +135,10 @@ def test_a_language_model_writes_by_the_lines_of_the_page(edited, monkeypatch, t
     page = edits.script(3).with_name("transformer.md").read_text(encoding="utf-8")
     exec(re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[-1], {})
     texts = [line.split() for line in capsys.readouterr().out.splitlines()[-9:]]
-    model, places = module.load_model(module.parse_arguments(["--test"]))[0], np.zeros((9, 11), int)
+    model, places = module.load_model(module.parse_arguments(["--test"]))[0], np.zeros((9, 12), int)
     places[:, :2] = list(itertools.product(range(3), repeat=2))
-    for place in range(2, 11):  # The mask hides the zeros behind it.
-        places[:, place] = model(np.eye(3)[places])[0].numpy().argmax(axis=-1)[:, place - 1]
+    for place in range(2, 12):  # The mask hides the zeros behind it.
+        places[:, place] = model(np.eye(3)[places[:, :11]])[0].numpy().argmax(axis=-1)[:, place - 1]
     assert texts == np.array(list("ABC"))[places].tolist()
 
 
