@@ -139,8 +139,8 @@ def print_order(trained):
     group = {"": trained.models(MARKED, TWENTY)}
     head = ["length of the first", "of the others", "cosine of the first with the others", "of the others"]
     measuring.compare("Positional vectors", head, group, interventions.positions, *["{:.2f}"] * 4)
-    head = ["0 and 5 exchanged: letter 5 is counted", "the first is", "1 to 10 all their mean: right"]
-    measuring.compare("Other positional vectors", head, group, interventions.other_positions, *["%"] * 3)
+    head = ["0 and 5 exchanged: letter 5 is counted", "1 to 10 all their mean: right"]
+    measuring.compare("Other positional vectors", head, group, interventions.other_positions, "%", "%")
 
 
 def print_weights(trained):
@@ -152,12 +152,12 @@ def print_weights(trained):
     groups = {name: [(model, *each) for model in marked] for name, each in interventions.CHANGES.items()}
     groups["decoder, no encoder layer: equal weights"] = [(one, 1, 0) for one in trained.models(LOOKING, TEN)]
     measuring.compare("Changed after the training", ["right"], groups, interventions.right, "%", each=True)
-    most = interventions.most_next_letters
-    known, bag = most(lambda seen: seen), most(lambda seen: [seen[-1], *sorted(seen)])
-    print(f"\nThe most of 99 next letters: {known}; from the own letter and the bag so far: {bag}")
-    groups = {name: trained.models(one, TEN) for name, one in LANGUAGE.items()}
-    head = ["next letters right", "texts written right"]
-    measuring.compare("A language model", head, groups, interventions.language, "%", "{:.0f}")
+    most, bag = map(interventions.most_next_letters, (False, True))
+    print(f"\nThe most next letters right: {most:.2%}; from the own letter and the bag so far: {bag:.2%}")
+    texts = trained.module(TASK, "G 8+H True").Task(10, 3, np.random.default_rng(1000)).next_batch(10000)
+    groups = {name: [(one, *texts) for one in trained.models(run, TEN)] for name, run in LANGUAGE.items()}
+    head = ["next letters right", "the rule in random texts", "texts written right", "weight on the last two"]
+    measuring.compare("A language model", head, groups, interventions.language, "%", "%", "{:.0f}", "{:.2f}")
 
 
 def print_counting(trained):

@@ -1,6 +1,5 @@
 """Changes models of Lesson 3 inside, and asks what they answer then and what a new last layer can read."""
 
-import collections
 import itertools
 
 import numpy as np
@@ -130,8 +129,7 @@ def positions(model):
 def other_positions(model):
     """Change positional vectors: exchange 0 and 5, or put their mean in place of each of 1 to 10.
 
-    Returns the shares of answers that count the letter at position 5, and the first, where these differ;
-    then, for the mean, the share of all sequences that are right.
+    Returns the share of answers that then count the letter at position 5, and of those right with the mean.
     """
     data, vectors, told = measuring.fresh(TASK), model.positional_encoding.numpy(), []
     first, fifth = data.answers[:, 0], (data.letters == data.letters[:, 5:6]).sum(axis=1) - 1
@@ -141,34 +139,37 @@ def other_positions(model):
         model.positional_encoding.assign(changed)
         told.append(measuring.outputs(model, data.inputs).argmax(axis=-1)[:, 0])
     model.positional_encoding.assign(vectors)
-    exchanged = told[0][fifth != first]
-    return *((exchanged == one[fifth != first]).mean() for one in (fifth, first)), (told[1] == first).mean()
+    return (told[0] == fifth)[fifth != first].mean(), (told[1] == first).mean()
 
 
-def all_texts():
-    """Return the nine texts of edit H with the letter that comes next, int (9, 12)."""
-    texts = np.array(list(itertools.product(range(3), repeat=2)))
-    while texts.shape[1] < 12:
-        texts = np.column_stack([texts, texts[:, -2:].sum(axis=1) % 3])
-    return texts
-
-
-def most_next_letters(known):
-    """Return how many of their 99 next letters can be right if a place knows `known` of those so far."""
-    right = 0
-    for place in range(1, 12):
-        pairs = [(tuple(known(text[:place])), text[place]) for text in all_texts()]
-        counts = collections.Counter(pairs)
-        right += sum(max(counts[seen, letter] for letter in range(3)) for seen in {seen for seen, _ in pairs})
+def most_next_letters(bag):
+    """Return the most next letters right in texts of edit H, from the own letter and the bag, or from all."""
+    right = 1 / 33  # The second letter is a guess.
+    for length in range(2, 12):
+        seen = np.array(list(itertools.product(range(3), repeat=length)))
+        counts = (seen[..., None] == np.arange(3)).sum(axis=1)
+        known = seen[:, -1] + 3 * (counts @ (1, 12, 144)) if bag else np.arange(len(seen))
+        rule = (seen[:, :-1] + seen[:, 1:]) % 3  # What the rule puts behind each pair.
+        chance = np.where(rule[:, :-1] == seen[:, 2:], 0.8 + 0.2 / 3, 0.2 / 3).prod(axis=1, keepdims=True) / 9
+        random = 0.2 * (length < 11)  # The last answer is always that of the rule.
+        table = np.zeros((known.max() + 1, 3))
+        np.add.at(table, known, chance * (random / 3 + (1 - random) * np.eye(3)[rule[:, -1]]))
+        right += table.max(axis=1).sum() / 11
     return right
 
 
-def language(model):
-    """Return the share of next letters right in these texts, and how many it writes from their two first."""
-    texts, written = all_texts(), all_texts()[:, :2]
-    while written.shape[1] < 12:
-        written = np.column_stack(
-            [written, measuring.outputs(model, np.eye(3)[written])[:, -1].argmax(axis=1)]
-        )
-    right = measuring.outputs(model, np.eye(3)[texts[:, :-1]]).argmax(axis=-1) == texts[:, 1:]
-    return right.mean(), (written == texts).all(axis=1).sum()
+def language(asked):
+    """Return the share of next letters right of a model and texts of H, and of the rule's in random texts.
+
+    Then how many of nine texts it writes by the rule, and the last place's weight on the last two letters.
+    """
+    (model, inputs, answers), random = asked, measuring.fresh(TASK)
+    texts = np.array(list(itertools.product(range(3), repeat=2)))
+    while texts.shape[1] < 12:
+        texts = np.column_stack([texts, measuring.outputs(model, np.eye(3)[texts])[:, -1].argmax(axis=1)])
+    written = ((texts[:, :-2] + texts[:, 1:-1] - texts[:, 2:]) % 3 == 0).all(axis=1).sum()
+    rule = (random.letters[:, :-1] + random.letters[:, 1:]) % 3
+    told = measuring.outputs(model, random.inputs).argmax(axis=-1)[:, 1:]
+    weights = model(inputs)[2][0].numpy()[:, 10, 9:].sum(axis=-1).mean()
+    right = measuring.outputs(model, inputs).argmax(axis=-1) == answers
+    return right.mean(), (told == rule).mean(), written, weights
