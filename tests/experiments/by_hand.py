@@ -108,21 +108,23 @@ def draw_signal():
 
 def draw_heads():
     """Draw the two heads of the last page: W_Q makes queries; the same keys and values; W_O subtracts."""
-    rows = [("A", (3, 0)), ("B", (0, 3)), ("difference", (1, -1))]
-    values, mixtures = np.array([[3], [1], [0]]), []
+    vectors, mixtures = {"A": (3, 0, 3, 0), "B": (0, 3, 1, 0), "difference": (1, -1, 0, 1)}, []
+    rows, values = [(name, one[:2]) for name, one in vectors.items()], [one[2:3] for one in vectors.values()]
     bare = {"frame_on": False, "xticks": [], "yticks": []}
-    options = {"figsize": (22, 13), "height_ratios": (12.8, 2.8), "subplot_kw": bare}
-    figure, planes = pyplot.subplot_mosaic("ab;cc", **options)
+    figure, planes = pyplot.subplot_mosaic("ab;" * 5 + "cc", figsize=(22, 13), subplot_kw=bare)
     for axes, query, title in zip(planes.values(), 2 * np.eye(2), ("head 1", "head 2"), strict=False):
         axes.set(xlim=(0.5, 13.7), ylim=(0.2, 13))
         axes.text(7, 12.5, title, **WORDS, weight="bold")
-        for place, number in enumerate((1, -1, 0, 1)):
+        for place, number in enumerate(vectors["difference"]):
             top, numbers, names = 11.4 - place, query * (place == 3), ["A?", "B?"][2 * place :]
             draw_vector(axes, 1.6, top, [number], pictures.COLOURS[5], names=["vector"][place:])
             draw_vector(axes, 3.6, top, numbers, pictures.COLOURS[3], "× ", names)
-        axes.text(5.9, 9.4, "W_Q: multiply row by row,\nthen add up each column", **(GREY | LEFT))
         mixtures.append(draw_rows(axes, 7.6, query, "query", rows, (), ["logit"], values)[0])
-    planes["c"].set(xlim=(0, 26.4), ylim=(0, 2.8))
+    planes["a"].text(5.9, 9.4, "W_Q: multiply row by row,\nthen add up each column", **(GREY | LEFT))
+    planes["b"].text(13.2, 11.7, "W_K keeps two, W_V the third", **(GREY | {"ha": "right"}))
+    for top, (name, vector) in zip((11.2, 10.1, 9), vectors.items(), strict=True):
+        draw_vector(planes["b"], 9, top, vector, pictures.COLOURS[5], name)
+    planes["c"].set(xlim=(0, 26.4), ylim=(0, 2.6))
     for top, mixture, number, name in zip((2.4, 1.4), mixtures, (1, -1), ("head 1", "head 2"), strict=True):
         draw_vector(planes["c"], 7.5, top, [mixture], pictures.COLOURS[2], name)
         draw_vector(planes["c"], 9.5, top, [number], pictures.COLOURS[3], "× ")

@@ -17,10 +17,9 @@ def run(edit=None, flags="--pos_enc"):
 
 
 PLAIN, MARKED, AVERAGES, MARK = run(flags=""), run(), run("A+B"), run("A+B+D")
-WAVES, MASK = run("C"), run("E", "")
 BEFORE, LONGER = {MARKED: run(flags="--pos_enc --steps 1")}, run(flags="--pos_enc --steps 2200")
 FAST, SLOW = "--pos_enc --enc_layers 0 --lr 0.01", "--pos_enc --enc_layers 0 --steps 4000"
-LOOKING = run(flags=FAST)
+WAVES, MASK, LOOKING = run("C"), run("E", ""), run(flags=FAST)
 LANGUAGE = {
     "G 8 and H True: a mask": run("G 8+H True"),
     "G 8 and H False: no mask": run("G 8+H False"),

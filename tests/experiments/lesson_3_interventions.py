@@ -163,8 +163,7 @@ def language(asked):
 
     Then how many of nine texts it writes by the rule, and the last place's weight on the last two letters.
     """
-    (model, inputs, answers), random = asked, measuring.fresh(TASK)
-    texts = np.array(list(itertools.product(range(3), repeat=2)))
+    (model, inputs, answers), random, texts = asked, measuring.fresh(TASK), np.argwhere(np.ones((3, 3)))
     while texts.shape[1] < 12:
         texts = np.column_stack([texts, measuring.outputs(model, np.eye(3)[texts])[:, -1].argmax(axis=1)])
     written = ((texts[:, :-2] + texts[:, 1:-1] - texts[:, 2:]) % 3 == 0).all(axis=1).sum()
