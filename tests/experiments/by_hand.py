@@ -106,30 +106,38 @@ def draw_signal():
     pictures.save(figure, 3, "by_hand")
 
 
+def draw_product(axes, left, middle, factors, titles, colours, names=("", "", "")):
+    """Draw a matrix times another as boxes around the height `middle`, under titles; return the product."""
+    product = np.matmul(*factors)
+    for matrix, title, colour, sign in zip((*factors, product), titles.split(), colours, "×= ", strict=True):
+        top, width = middle + len(matrix) / 2, len(matrix[0])
+        for place, numbers in enumerate(matrix):
+            draw_vector(axes, left, top - place, numbers, pictures.COLOURS[colour], names[place])
+        axes.text(left + width / 2, top + 0.45, title, **GREY)
+        axes.text(left + width + 0.5, middle, sign, **WORDS)
+        left, names = left + width + 1, [""] * 4
+    return product
+
+
 def draw_heads():
-    """Draw the two heads of the last page: W_Q makes queries; the same keys and values; W_O subtracts."""
-    vectors, mixtures = {"A": (3, 0, 3, 0), "B": (0, 3, 1, 0), "difference": (1, -1, 0, 1)}, []
-    rows, values = [(name, one[:2]) for name, one in vectors.items()], [one[2:3] for one in vectors.values()]
-    bare = {"frame_on": False, "xticks": [], "yticks": []}
-    figure, planes = pyplot.subplot_mosaic("ab;" * 5 + "cc", figsize=(22, 13), subplot_kw=bare)
-    for axes, query, title in zip(planes.values(), 2 * np.eye(2), ("head 1", "head 2"), strict=False):
-        axes.set(xlim=(0.5, 13.7), ylim=(0.2, 13))
-        axes.text(7, 12.5, title, **WORDS, weight="bold")
-        for place, number in enumerate(vectors["difference"]):
-            top, numbers, names = 11.4 - place, query * (place == 3), ["A?", "B?"][2 * place :]
-            draw_vector(axes, 1.6, top, [number], pictures.COLOURS[5], names=["vector"][place:])
-            draw_vector(axes, 3.6, top, numbers, pictures.COLOURS[3], "× ", names)
-        mixtures.append(draw_rows(axes, 7.6, query, "query", rows, (), ["logit"], values)[0])
-    planes["a"].text(5.9, 9.4, "W_Q: multiply row by row,\nthen add up each column", **(GREY | LEFT))
-    planes["b"].text(13.2, 11.7, "W_K keeps two, W_V the third", **(GREY | {"ha": "right"}))
-    for top, (name, vector) in zip((11.2, 10.1, 9), vectors.items(), strict=True):
-        draw_vector(planes["b"], 9, top, vector, pictures.COLOURS[5], name)
-    planes["c"].set(xlim=(0, 26.4), ylim=(0, 2.6))
-    for top, mixture, number, name in zip((2.4, 1.4), mixtures, (1, -1), ("head 1", "head 2"), strict=True):
-        draw_vector(planes["c"], 7.5, top, [mixture], pictures.COLOURS[2], name)
-        draw_vector(planes["c"], 9.5, top, [number], pictures.COLOURS[3], "× ")
-    planes["c"].text(10.8, 1.4, "W_O: add up, unrounded:", **(GREY | LEFT))
-    draw_vector(planes["c"], 17.6, 1.9, [mixtures[0] - mixtures[1]], pictures.COLOURS[0])
+    """Draw the two heads of the last page: the same keys and values, a W_Q for each, and W_O subtracts."""
+    vectors, names = np.array([(3, 0, 3, 0), (0, 3, 1, 0), (1, -1, 0, 1)]), ["A", "B", "difference"]
+    unit, mixtures = np.eye(4), []
+    figure, planes = pyplot.subplot_mosaic("vv;ab;oo", figsize=(24, 21), height_ratios=(6.4, 13.4, 3.4))
+    for name, axes in planes.items():
+        axes.axis("off")
+        axes.set(xlim=(0, 26.4), ylim=(0, 6.4 if name == "v" else 3.4))
+    planes["v"].text(13.2, 5.9, "Each number multiplies its row of the matrix. Add up the rows.", **GREY)
+    keys = draw_product(planes["v"], 4, 2.6, (vectors, unit[:, :2]), "vectors W_K keys", (5, 3, 0), names)
+    values = draw_product(planes["v"], 16.5, 2.6, (vectors, unit[:, 2:3]), "vectors W_V values", (5, 3, 2))
+    rows = list(zip(names, keys, strict=True))
+    for number, axes in enumerate((planes["a"], planes["b"])):
+        axes.set(xlim=(0.7, 13.9), ylim=(-0.4, 13))
+        axes.text(7.2, 12.5, f"head {number + 1}", **WORDS, weight="bold")
+        factors = vectors[2:], np.outer(unit[3], 2 * unit[number, :2])
+        (query,) = draw_product(axes, 3.6, 9.4, factors, "vector W_Q query", (5, 3, 4), names[2:])
+        mixtures += [*draw_rows(axes, 6.9, query, "query", rows, ["A?", "B?"], ["logit"], values)]
+    draw_product(planes["o"], 9.6, 1.4, ([mixtures], [[1], [-1]]), "mixtures W_O result", (2, 3, 0))
     figure.subplots_adjust(0, 0, 1, 1, wspace=0, hspace=0)
     pictures.save(figure, 3, "heads")
 

@@ -7,6 +7,7 @@ import unittest.mock
 import warnings
 
 import numpy as np
+from scipy import special
 
 from . import measuring
 
@@ -43,9 +44,7 @@ def first_decoding(model, query=None):
 
 def all_weights(decoding):
     """Return how the output steps attend to each other, float32 (batch, 4, 4)."""
-    logits = decoding @ decoding.swapaxes(1, 2) / decoding.shape[-1] ** 0.5
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
+    return special.softmax(decoding @ decoding.swapaxes(1, 2) / decoding.shape[-1] ** 0.5, axis=-1)
 
 
 def random_query(trained, seed, size=1):

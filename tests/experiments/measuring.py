@@ -1,11 +1,11 @@
 """Data that no training has seen, scores of models on them, and ranges over trainings as Markdown."""
 
 import functools
-import sys
 import types
 import warnings
 
 import numpy as np
+from scipy import special
 
 from . import edits
 
@@ -31,9 +31,7 @@ def fresh(task, samples=10000, seed=1000, **sizes):
 
 def solved(task, letters, **sizes):
     """Return given letters, int (samples, length), as `fresh` does."""
-    given = types.SimpleNamespace(
-        integers=lambda *_, size, dtype: np.broadcast_to(letters, size).astype(dtype)
-    )
+    given = types.SimpleNamespace(integers=lambda *_, size, dtype: np.broadcast_to(letters, size))
     source = task_of(task, given, **sizes)
     inputs, answers = source.next_batch(len(letters), length=letters.shape[1])
     return types.SimpleNamespace(letters=letters, inputs=inputs, answers=answers)
@@ -59,9 +57,7 @@ def score(logits, answers):
         answers: int (samples, outputs).
     """
     right = (logits.argmax(axis=-1) == answers).all(axis=-1).mean()
-    logits = logits.astype(float)
-    highest = logits.max(axis=-1, keepdims=True)
-    logarithms = logits - highest - np.log(np.exp(logits - highest).sum(axis=-1, keepdims=True))
+    logarithms = special.log_softmax(logits.astype(float), axis=-1)
     return right, -np.take_along_axis(logarithms, answers[..., None], axis=-1).mean()
 
 
@@ -87,8 +83,7 @@ def table(title, head, rows):
     """Print a Markdown table."""
     print(f"\n### {title}\n")
     for row in (head, ["---"] * len(head), *rows):
-        print("| " + " | ".join(str(cell) for cell in row) + " |")
-    sys.stdout.flush()
+        print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
 
 
 def compare(title, head, groups, measure, *forms, each=False):

@@ -295,10 +295,9 @@ def draw_trace(trained):
     picked, title = decoder[0, 0].numpy(), "4. After two dense layers: the decoder's weights"
     draw_bars(planes[3], picked, text, title, hues)
     draw_bars(planes[4], chances, range(11), "5. Last dense layer: the probability of each count")
+    shares = {letter: first[[one == letter for one in text]].sum() for letter in TINTS}
     parts = [(1, text[0], f"{text[0]}, with the mark of\nthe first place")]
-    for letter in TINTS:
-        share = first[[one == letter for one in text]].sum()
-        parts.append((share, letter, f"{letter}: {short(share)}"))
+    parts += [(share, letter, f"{letter}: {short(share)}") for letter, share in shares.items()]
     for place, (share, letter, words) in enumerate(parts):
         start = sum(before for before, *_ in parts[:place])
         planes[2].barh(0, share, left=start, color=TINTS[letter], edgecolor="#444444")

@@ -1,4 +1,4 @@
-"""The models of the page to play with: real checkpoints, as base64, one on each line of play.html."""
+"""The models of the page to play with: checkpoints of seed 1, as base64, one on each line of play.html."""
 
 import base64
 import json
@@ -8,7 +8,6 @@ from . import edits, lesson_1, lesson_2, lesson_3
 
 PAGE = edits.script(1).with_name("play.html")
 PLACE = re.compile(r'(?<=<script type="application/json" id="checkpoints">\n).*?(?=\n</script>)', re.DOTALL)
-SEED = 1
 MODELS = {  # The page has a title and a task for each of these names.
     "counting": lesson_1.run(),
     "counting_equal": lesson_1.run("A"),
@@ -22,8 +21,8 @@ MODELS = {  # The page has a title and a task for each of these names.
 
 def embed(trained):
     """Put the models into the page in place of those that are there; train what is missing."""
-    trained.train([(run, [SEED]) for run in MODELS.values()])
-    files = {name: trained.savepath(run, SEED) / "checkpoint.npz" for name, run in MODELS.items()}
+    trained.train([(run, [1]) for run in MODELS.values()])
+    files = {name: trained.savepath(run, 1) / "checkpoint.npz" for name, run in MODELS.items()}
     coded = {name: base64.b64encode(file.read_bytes()).decode() for name, file in files.items()}
     page, places = PLACE.subn(json.dumps(coded, indent=0), PAGE.read_text(encoding="utf-8"))
     if places != 1:
