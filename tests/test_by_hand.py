@@ -107,7 +107,7 @@ def test_projections_and_heads():
     keys, values = vectors[:, :2], vectors[:, 2]
     products, logits, weights, _ = attend((1, -1), keys)
     assert f"| dot product | {' | '.join(f'{product:.0f}' for product in products)} |" in page
-    assert f"now | {written(logits, ' | ')} |" in page and f"| weight | {written(weights, ' | ')} |" in page
+    assert f"√3 | {written(logits, ' | ')} |" in page and f"| weight | {written(weights, ' | ')} |" in page
     assert f"0 = {weights @ values:.2f}" in page
     results = {}
     for head, query in enumerate(2 * np.eye(2), start=1):

@@ -150,7 +150,7 @@ def draw_waves(length=20, depth=32, step=3):
     options = {"figsize": (14, 7), "width_ratios": (1.3, 1, 1, 1), "per_subplot_kw": polar}
     figure, planes = pyplot.subplot_mosaic("wabc;wdef", layout="constrained", **options)
     planes["w"].imshow(waves, cmap="cividis", aspect="auto")
-    across = "Number within the vector\n(yellow: 1, dark blue: −1)"
+    across = "Number within the vector\n(yellow 1, grey 0, dark blue −1)"
     planes["w"].set(xlabel=across, ylabel="Position", yticks=range(0, length, 2))
     for name, first, row in (("fast pair", 0, "abc"), ("slow pair", 8, "def")):
         arrow = {"xytext": (1.5 * first + 1, -1.8), "arrowprops": {"arrowstyle": "->"}}

@@ -145,7 +145,7 @@ DIAGRAMS = {
          (NEW, "W_O\nnew, joins the heads", "5 × 512"), (KNOWN, "residual, layer norm\nLesson 1", ""),
          (KNOWN, "cross-attention, residual, layer norm\nLesson 1 with heads, for translation", ""),
          (KNOWN, "two dense layers\nLesson 3", ""),
-         (KNOWN, "residual, layer norm\nLesson 1", "5 × 512, to the next block"),
+         (KNOWN, "residual, layer norm\nLesson 1", "5 × 512; after the last block:"),
          (KNOWN, "dense layer, softmax\nLesson 1", "at each place, a probability for each word"),
          (DATA, "cat   sat   on   the   mat", "")],
         [(4, -1, NEW, "causal mask\nnew", ""), (7, -1, DATA, "in translation:\nthe encoder's\noutput", "")],
@@ -186,7 +186,7 @@ def draw_diagram(task, name="diagram"):
     for start, end in frames:
         style = {"fill": False, "linestyle": "--", "edgecolor": "#666666", "linewidth": 1.5}
         plane.add_patch(pyplot.Rectangle((-4.4, -end - 0.38), 8.8, end - start + 0.76, **style))
-        plane.text(-4.3, 0.2 - start, "a decoder block, × 6", fontsize=17)
+        plane.text(-4.3, 0.17 - start, "a decoder block, × 6", fontsize=17)
     used = {colour for _, _, colour, _, _ in beside} | {colour for colour, _, _ in chain}
     legend = "\n".join(name for colour, name in COLOUR_NAMES.items() if colour in used)
     plane.text(-4.4, 1 - len(chain), legend, fontsize=15, va="center")
