@@ -122,7 +122,7 @@ def test_a_causal_mask_hides_what_comes_later(arrays, edited):
     assert (attention(query=key[:, :1], key=key, value=value)[1].numpy() > 0).all()
 
 
-def test_a_language_model_writes_by_the_lines_of_the_page(edited, monkeypatch, tmp_path, capsys):
+def test_a_language_model_writes_by_the_lines_of_the_laboratory(edited, monkeypatch, tmp_path, capsys):
     module = edited(3, "G 8+H True")
     inputs, answers = module.Task(10, 3, np.random.default_rng(0)).next_batch(2000)
     letters = inputs.argmax(axis=-1)
@@ -133,7 +133,7 @@ def test_a_language_model_writes_by_the_lines_of_the_page(edited, monkeypatch, t
     monkeypatch.setitem(sys.modules, "main", module)
     monkeypatch.chdir(tmp_path)
     module.main(["--train", "--pos_enc", "--steps", "300", "--seed", "1"])
-    page = edits.script(3).with_name("transformer.md").read_text(encoding="utf-8")
+    page = edits.script(3).with_name("experiments.md").read_text(encoding="utf-8")
     exec(re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[-1], {})
     texts = [line.split() for line in capsys.readouterr().out.splitlines()[-9:]]
     model, places = module.load_model(module.parse_arguments(["--test"]))[0], np.zeros((9, 12), int)

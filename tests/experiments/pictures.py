@@ -100,9 +100,9 @@ def draw_bars(plane, heights, names, title, colour=COLOURS[5]):
     plane.spines[["top", "left", "right"]].set_visible(False)
 
 
-DATA, LEARNT, RULE, KNOWN, NEW = "#eeeeee", "#cfe3f1", "#fbe3d0", "#ffffff", "#f6d96b"
+DATA, LEARNT, RULE, KNOWN, NEW = "#eeeeee", "#cfe3f1", "#fbe3d0", "#ffffff", "#e6b8d0"
 COLOUR_NAMES = {LEARNT: "blue: learnt numbers", RULE: "orange: a fixed rule", KNOWN: "white: from a lesson"}
-COLOUR_NAMES |= {NEW: "yellow: new", DATA: "grey: data"}
+COLOUR_NAMES |= {NEW: "pink: new", DATA: "grey: data"}
 # From top to bottom: colour, text, what flows on. Beside it: number from the top, left (-1) or right (1),
 # colour, text, what flows; to the right it flows out. Around: from, to, what flows. In a frame: from, to.
 DIAGRAMS = {
