@@ -49,6 +49,18 @@ def test_counting():
         assert count == 0 or f"= {written([share])}" in text(1)
 
 
+def test_counting_in_code(capsys):
+    """The lines of Lesson 1 print what stands behind them."""
+    page = program.script(1).with_name("README.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^```\n(import tensorflow as tf\n.*?)^```", page, re.MULTILINE | re.DOTALL)
+    exec(lines, {})
+    said = [comment.split() for comment in re.findall(r"  # ([ .\d]+)$", lines, re.MULTILINE)]
+    printed = [row.split() for row in re.findall(r"\[\[(.+)\]\]", capsys.readouterr().out)]
+    assert len(said) == len(printed) == 3
+    for one, other in zip(said, printed, strict=True):
+        assert [float(number) for number in one] == pytest.approx(list(map(float, other)), abs=0.0005)
+
+
 def test_difference():
     decodings = [(3, 0, 3), (0, 3, 1), (1, -1, 0)]
     products, logits, weights, mixture = attend((1, -1, 0), decodings)
