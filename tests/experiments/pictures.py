@@ -20,7 +20,7 @@ INPUT, ATTENDED = "Input step (␣ is the blank)", "Letter that is attended to; 
 TEN, OF_TEN = range(1, 11), "median of 10 training runs"
 POSITIONS = {"without positions": lesson_3.PLAIN, "with --pos_enc": lesson_3.MARKED}
 LEFT = {"loc": "left", "fontsize": 15}
-ENDS = (0.3, 0.5, 1.0)  # The colours of a figure of heatmaps end at the first that no weight is above.
+ENDS = {1: [0.5], 2: [0.3, 1], 3: [0.5]}  # The colours of heatmaps end at the first that no weight is above.
 
 
 def save(figure, task, name):
@@ -76,7 +76,7 @@ def draw_heatmaps(task, name, maps, rows, size, columns=None, across=INPUT, down
     """
     figure, planes = pyplot.subplots(len(maps), 1, figsize=size, layout="constrained", squeeze=False)
     most = max(np.median(weights, axis=0).max() for _, weights in maps.values())
-    end = next(end for end in ENDS if end >= round(most, 2))
+    end = next(end for end in ENDS[task] if end >= round(most, 2))
     for plane, (title, (text, weights)) in zip(planes[:, 0], maps.items(), strict=True):
         image = plane.imshow(np.median(weights, axis=0), vmin=0, vmax=end, aspect="auto")
         plane.set_title(title, loc="left")
