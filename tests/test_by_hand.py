@@ -128,7 +128,7 @@ def test_projections_and_heads():
         asks = f"({query[0]:.0f}, {query[1]:.0f}): weights {written(weights)}"
         assert f"{asks}, mixture {results[head][0]:.2f}." in page
     once, twice = np.subtract(results[1], results[2])
-    assert f"W_O subtracts: {once:.2f}" in page and f"it subtracts, which gives {once:.2f}, from" in page
+    assert f"W_O subtracts: {once:.2f}" in page and f"it subtracts, which gives {once:.2f}, computed" in page
     assert f"(0, 4), we get {twice:.2f}." in page
 
 
