@@ -130,7 +130,7 @@ DIAGRAMS = {
     (3, "diagram"): (
         [(DATA, "B  B  A  B  C  C  A  B  C  A  B", "one-hot, 11 × 3; the first is the signal"),
          (LEARNT, "embedding, dense", "11 × 64"), (RULE, "add", "query = key = value, 11 × 64"),
-         (LEARNT, "encoder layer:\nself-attention, then\ntwo dense layers", "key = value, 11 × 64"),
+         (LEARNT, "encoder layer:\nself-attention, then\ndense, ReLU, dense", "key = value, 11 × 64"),
          (LEARNT, "attention,\nas in Lesson 1", "decoding, 1 × 64"),
          (LEARNT, "logits_layer, dense", "1 × 11 logits: the largest gives the count"),
          (DATA, "B: 4", "")],
@@ -144,7 +144,7 @@ DIAGRAMS = {
          (KNOWN, "self-attention\nLesson 2, 8 times", "in each head 5 × 64"),
          (NEW, "W_O\nnew, joins the heads", "5 × 512"), (KNOWN, "residual, layer norm\nLesson 1", ""),
          (KNOWN, "cross-attention, residual, layer norm\nLesson 1 with heads, for translation", ""),
-         (KNOWN, "two dense layers\nLesson 3", ""),
+         (KNOWN, "two dense layers, ReLU\nLesson 3", ""),
          (KNOWN, "residual, layer norm\nLesson 1", "5 × 512; after the last block:"),
          (KNOWN, "dense layer, softmax\nLesson 1", "at each place, a probability for each word"),
          (DATA, "cat   sat   on   the   mat", "")],
