@@ -75,6 +75,8 @@ def test_difference():
     assert f"dot products are {products[0]:.0f}, {products[1]:.0f} and {products[2]:.0f}" in text(2)
     assert f"logits {written(logits[:2])} and {written(logits[2:])}" in text(2)
     assert weights == pytest.approx((1, 0, 0), abs=0.005)
+    for name, query in zip(("A", "B", "the difference step"), decodings, strict=True):
+        assert f"| {name} asks | {written(attend(query, decodings)[2], ' | ')} |" in text(2)
     _, logits, weights, _ = attend((2, -2, 0), 2 * np.array(decodings))
     assert f"logits {written(logits[:2])} and {written(logits[2:])}" in text(2)
     assert f"the weights {written(weights[:2])} and {written(weights[2:])}" in text(2)
