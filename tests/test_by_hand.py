@@ -6,6 +6,7 @@ import textwrap
 import numpy as np
 import program
 import pytest
+from experiments import by_hand
 
 
 def text(task, name="README.md"):
@@ -59,6 +60,20 @@ def test_counting_in_code(capsys):
     assert len(said) == len(printed) == 3
     for one, other in zip(said, printed, strict=True):
         assert [float(number) for number in one] == pytest.approx(list(map(float, other)), abs=0.0005)
+
+
+def test_the_best_of_ten_keys(capsys):
+    """What the lines of Lesson 1 print is what it says, with the division, without it, and at depth 512."""
+    page = program.script(1).with_name("README.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^```\n(import numpy as np\nquery, keys.*?)^```", page, re.MULTILINE | re.DOTALL)
+    np.random.seed(0)
+    raw = lines.replace(" / 8)", ")")
+    for source in (lines, raw, raw.replace("64", "512")):
+        exec(source, {})
+    printed = [list(map(float, line.split())) for line in capsys.readouterr().out.splitlines()]
+    assert printed[0] == pytest.approx((0.32, 0), abs=0.01) and "it gets .32" in page
+    assert printed[1] == pytest.approx((0.86, 1 / 3), abs=0.03) and "keys gets .86" in page
+    assert printed[2][1] == pytest.approx(0.7, abs=0.05) and "in about 70% of the draws" in page
 
 
 def test_difference():
@@ -132,6 +147,16 @@ def test_projections_and_heads():
     once, twice = np.subtract(results[1], results[2])
     assert f"W_O subtracts: {once:.2f}" in page and f"it subtracts, which gives {once:.2f}, computed" in page
     assert f"(0, 4), we get {twice:.2f}." in page
+
+
+def test_heads_are_drawn_with_the_numbers_of_the_page(monkeypatch):
+    figures = []
+    monkeypatch.setattr(by_hand.pictures, "save", lambda figure, task, name: figures.append(figure))
+    by_hand.draw_heads()
+    drawn = [text.get_text() for axes in figures[0].axes for text in axes.texts]
+    by_hand.pyplot.close(figures[0])
+    for number in (".93", ".06", ".98", "4.24", "−1.41", "2.81", "1.02", "1.78"):
+        assert number in drawn
 
 
 def test_heads_and_mask_in_code(capsys):

@@ -205,6 +205,19 @@ def test_each_command_of_an_exercise_asks_models_that_are_trained(task, edited):
         assert run in RUNS and edited(task, run.edit).parse_arguments(words).test
 
 
+def test_an_exercise_leaves_nothing_where_it_runs(tmp_path, monkeypatch, capsys):
+    run, here = trainings.Run(1, None, "--steps 2"), tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setitem(exercises.TRAINED[1], "models/", run)
+    monkeypatch.setattr(exercises, "commands", lambda task: ["--test --plot --input AB --plotpath plots"])
+    trained = trainings.Trainings(tmp_path / "cache", [1])
+    trained.train([(run, [1])])
+    exercises.report(1, trained)
+    assert "1 of 1" in capsys.readouterr().out and list(here.iterdir()) == []
+    assert (trained.savepath(run, 1) / "encoder_decoder_attention.png").exists()
+
+
 # --- The trainings --------------------------------------------------------------------------------------
 
 

@@ -41,8 +41,8 @@ def report(task, trained):
         whose = asked(task, words)
         for seed in trained.chosen(SEEDS):
             with contextlib.redirect_stdout(io.StringIO()) as output:
-                savepath = ["--seed", "1", "--savepath", str(trained.savepath(whose, seed))]
-                trained.module(task, whose.edit).main([*words, *savepath])
+                paths = [f"--{name}={trained.savepath(whose, seed)}" for name in ("savepath", "plotpath")]
+                trained.module(task, whose.edit).main([*words, "--seed", "1", *paths])
             texts.append(output.getvalue())
         print(f"\n### `python3 main.py {command}`\n")
         if "--input" in words:
