@@ -196,4 +196,7 @@ def test_mask():
     for hidden, left in ((0, ".835"), (1, ".555")):
         logits = np.array([0, 1.4, 1.4 * hidden])
         weights = np.exp(logits) / np.exp(logits).sum()
-        assert f"{weights[:2].sum():.3f}"[1:] == left and left in page
+        left_and_all = np.exp(logits[:2]).sum(), np.exp(logits).sum()
+        sums = " / ".join(f"{one:.3f}".rstrip("0") for one in left_and_all)
+        assert f"{weights[:2].sum():.3f}"[1:] == left and f"{sums} = {left}" in page
+    assert f"√2¹² = {np.sqrt(2) ** 12:.0f} times as long" in page

@@ -161,6 +161,27 @@ def test_given_sequences_get_their_answers(task):
     data = measuring.spell(task, text)
     assert data.answers.tolist() == [program.solve(task, text)]
     assert data.inputs.argmax(axis=-1).tolist() == data.letters.tolist()
+    both = measuring.solved(task, np.vstack([data.letters, data.letters[:, ::-1]]))
+    assert both.inputs.argmax(axis=-1).tolist() == both.letters.tolist()
+
+
+def test_a_score_is_the_accuracy_and_the_loss_of_keras():
+    import tensorflow as tf
+
+    generator = np.random.default_rng(0)
+    logits, answers = generator.normal(size=(50, 3, 11)), generator.integers(11, size=(50, 3))
+    answers[:20] = logits[:20].argmax(axis=-1)
+    right, loss = measuring.score(logits, answers)
+    keras = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    assert right == pytest.approx(0.4) and loss == pytest.approx(float(keras(answers, logits)), abs=1e-5)
+
+
+def test_self_attention_weights_are_those_of_the_model():
+    decoding = np.random.default_rng(0).normal(size=(5, 4, 64)).astype(np.float32)
+    attention = program.load(2).AttentionModel(**program.load(2).DEFAULTS | {"self_att": True}).self_attention
+    weights = attention(query=decoding, key=decoding, value=decoding)[1]
+    found = LESSONS[2].interventions.all_weights(decoding)
+    np.testing.assert_allclose(found, weights, atol=1e-5)
 
 
 def test_the_bounds_of_a_language_model():
