@@ -11,6 +11,8 @@ import types
 import program
 import pytest
 
+pytest_plugins = ["browser"]
+
 # Where there is a display, --plot would open windows and wait until somebody closes them.
 os.environ["MATPLOTLIBRC"] = str(pathlib.Path(__file__).with_name("matplotlibrc"))
 # A shell's background job ignores Ctrl-C, and so would what the tests start in one.
