@@ -132,7 +132,7 @@ def test_a_language_model_writes_by_the_lines_of_the_laboratory(edited, monkeypa
     assert (answers[:, -1] == (letters[:, -2] + letters[:, -1]) % 3).all()
     monkeypatch.setitem(sys.modules, "main", module)
     monkeypatch.chdir(tmp_path)
-    module.main(["--train", "--pos_enc", "--steps", "300", "--seed", "1"])
+    module.main(["--train", "--pos_enc", "--steps", "100", "--seed", "1"])
     page = edits.script(3).with_name("experiments.md").read_text(encoding="utf-8")
     exec(re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[-1], {})
     texts = [line.split() for line in capsys.readouterr().out.splitlines()[-9:]]
