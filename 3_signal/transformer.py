@@ -47,7 +47,7 @@ flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the imag
 flag("--print_every", type=int, default=50, help="steps per loss line; fewer show sooner (%(default)s)")
 flag("--save_every", type=int, default=500, help="training steps per checkpoint (%(default)s)")
 flag("--seed", type=int, help="makes a run repeatable (none)")
-flag("--input", metavar="TEXT", help='the text, such as "Anna dog Ben cat Anna" (random)')
+flag("--input", type=str, metavar="TEXT", help='the text, such as "Anna dog Ben cat Anna" (random)')
 
 
 def parse_arguments(argv=None):
@@ -130,9 +130,7 @@ def read(text, pairs):
     in_turn = all((word in NAMES) == (place % 2 == 0) for place, word in enumerate(words))
     questions = answers(words)
     if not in_turn or not questions or (len(words) % 2 and len(words) - 1 not in questions):
-        parser.error(
-            'argument --input: say names with their pets, then one of these names again: "Ben cat Ben"'
-        )
+        parser.error('argument --input: say names with their pets, then a name again, as in "Ben cat Ben"')
     if len(words) > 4 * pairs:
         parser.error(f"argument --input: at most {4 * pairs} words, not {len(words)}")
     return words
@@ -159,25 +157,24 @@ class Attention(tf.keras.layers.Layer):
             before it; each row sums to 1.
     """
 
-    def __init__(self, hidden, heads, name="attention"):
+    def __init__(self, heads, name="attention"):
         super().__init__(name=name, dtype="float32")
         self.heads = heads
-        # In W_Q, W_K and W_V the heads' own matrices stand side by side, each with hidden / heads columns.
-        self.W_Q = self.add_weight(name="W_Q", shape=(hidden, hidden))
-        self.W_K = self.add_weight(name="W_K", shape=(hidden, hidden))
-        self.W_V = self.add_weight(name="W_V", shape=(hidden, hidden))
-        self.W_O = self.add_weight(name="W_O", shape=(hidden, hidden))
+
+    def build(self, shape):
+        square = (shape[-1], shape[-1])  # The heads' own matrices stand side by side in W_Q, W_K and W_V.
+        self.W_Q = self.add_weight(name="W_Q", shape=square)
+        self.W_K = self.add_weight(name="W_K", shape=square)
+        self.W_V = self.add_weight(name="W_V", shape=square)
+        self.W_O = self.add_weight(name="W_O", shape=square)
 
     def call(self, vectors):
         query = self.split(vectors @ self.W_Q)  # (batch, heads, words, depth): what each word looks for.
         key = self.split(vectors @ self.W_K)  # (batch, heads, words, depth): by what it is found.
         value = self.split(vectors @ self.W_V)  # (batch, heads, words, depth): what it gives.
-        logits = (
-            tf.matmul(query, key, transpose_b=True) / key.shape[-1] ** 0.5
-        )  # (batch, heads, words, words)
-        mask = np.tri(
-            vectors.shape[1], dtype=bool
-        )  # (words, words): False where a key comes after its query.
+        depth = key.shape[-1]
+        logits = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, heads, words, words)
+        mask = np.tri(vectors.shape[1], dtype=bool)  # (words, words), False where a key comes later.
         weights = tf.nn.softmax(tf.where(mask, logits, -np.inf))  # (batch, heads, words, words)
         means = tf.transpose(weights @ value, (0, 2, 1, 3))  # (batch, words, heads, depth)
         return tf.reshape(means, tf.shape(vectors)) @ self.W_O, weights  # (batch, words, hidden)
@@ -198,7 +195,7 @@ class Block(tf.keras.layers.Layer):
     def __init__(self, hidden, heads, name):
         super().__init__(name=name, dtype="float32")
         self.norm_1 = tf.keras.layers.LayerNormalization(name="norm_1", dtype="float32")
-        self.attention = Attention(hidden, heads)
+        self.attention = Attention(heads)
         self.norm_2 = tf.keras.layers.LayerNormalization(name="norm_2", dtype="float32")
         self.expand = tf.keras.layers.Dense(2 * hidden, "relu", name="expand", dtype="float32")
         self.contract = tf.keras.layers.Dense(hidden, name="contract", dtype="float32")
@@ -208,6 +205,11 @@ class Block(tf.keras.layers.Layer):
         vectors += found  # (batch, words, hidden)
         vectors += self.contract(self.expand(self.norm_2(vectors)))  # (batch, words, hidden)
         return vectors, weights
+
+
+def normal():
+    """Return an initializer; one of its own for each array, since it draws the same numbers again."""
+    return tf.keras.initializers.RandomNormal(stddev=0.3)
 
 
 class Transformer(tf.keras.Model):
@@ -223,9 +225,8 @@ class Transformer(tf.keras.Model):
     def __init__(self, pairs, hidden, layers, heads):
         super().__init__(name="model", dtype="float32")
         size, longest = len(vocabulary(pairs)), 4 * pairs - 1  # The last word of a text is never read.
-        normal = tf.keras.initializers.RandomNormal(stddev=0.3)
-        self.embedding = tf.keras.layers.Embedding(size, hidden, normal, name="embedding", dtype="float32")
-        self.positions = self.add_weight(name="positions", shape=(1, longest, hidden), initializer=normal)
+        self.embedding = tf.keras.layers.Embedding(size, hidden, normal(), name="embedding", dtype="float32")
+        self.positions = self.add_weight(name="positions", shape=(1, longest, hidden), initializer=normal())
         self.blocks = [Block(hidden, heads, f"block_{layer + 1}") for layer in range(layers)]
         self.norm = tf.keras.layers.LayerNormalization(name="norm", dtype="float32")
         self.logits_layer = tf.keras.layers.Dense(size, name="logits_layer", dtype="float32")
@@ -253,7 +254,6 @@ def train(arguments):
     model = Transformer(**settings)
     optimizer = tf.keras.optimizers.Adam(arguments.lr)
     optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
-    loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)
     def run_steps(words, next_words):  # One batch for each training step. Returns the mean of their losses.
@@ -261,7 +261,8 @@ def train(arguments):
         for index in tf.range(len(words)):
             with tf.GradientTape() as tape:
                 logits, _ = model(words[index])
-                loss = loss_function(next_words[index], logits)
+                nats = tf.nn.sparse_softmax_cross_entropy_with_logits(next_words[index], logits)
+                loss = tf.reduce_mean(nats)  # Over all words of all texts.
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply(gradients, model.trainable_variables)
             total += loss
@@ -284,9 +285,7 @@ def train(arguments):
             if step % arguments.save_every == 0 or step == arguments.steps:
                 saved = save_model(arguments, model, step)
     except KeyboardInterrupt:
-        if (
-            saved or not arguments.path.exists()
-        ):  # It replaces no earlier model that this run has not replaced.
+        if saved or not arguments.path.exists():  # Else it would replace an earlier model.
             saved = save_model(arguments, model, int(optimizer.iterations.numpy()))
         state = f"what it has learnt is in {saved}" if saved else f"{arguments.path} is the earlier model"
         print(f"transformer.py: stopped; {state}", file=sys.stderr)
@@ -302,9 +301,7 @@ def lowest_loss(pairs):
     total = 0
     for introduced in range(1, pairs + 1):
         total += introduced * math.log(2 * pairs)  # Their pets, any of 2 * pairs.
-        for turn in range(
-            1, introduced
-        ):  # Their names, but for the first; a question could have come instead.
+        for turn in range(1, introduced):  # Their names, but for the first; or a question could have come.
             total += math.log((2 * pairs - turn) * (pairs - turn + 1) / (pairs - turn))
         total += math.log(introduced * (pairs - introduced + 1))  # The first question; or one more new name.
         total += (2 * pairs - introduced - 1) * math.log(introduced)  # The others. All answers are certain.
@@ -376,6 +373,7 @@ FILE_HASH = hashlib.sha256(pathlib.Path(__file__).read_text(encoding="utf-8").en
 def save_model(arguments, model, step):
     """Save a model, and what it takes to build it. Return the path to print."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
+    assert len(arrays) == len(model.weights), "two layers have the same name"
     about = dict(task="Transformer", step=step, settings=arguments.settings, program=FILE_HASH)
     return lesson_3.write_file(
         arguments.path, lambda file: np.savez(file, description=json.dumps(about), **arrays)

@@ -87,11 +87,16 @@ def refused(completed, status, *words):
 
 @functools.cache
 def load(main):
-    """Return a main.py, a task's number or a path, as a module."""
+    """Return a program, a task's number or a path, as a module; it finds the main.py beside it."""
     path = script(main) if main in FOLDERS else main
-    specification = importlib.util.spec_from_file_location(f"main of {path.parent.name}", path)
+    specification = importlib.util.spec_from_file_location(f"{path.stem} of {path.parent.name}", path)
     module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    sys.path.insert(0, str(path.parent))
+    sys.modules.pop("main", None)  # That of another folder.
+    try:
+        specification.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
     return module
 
 
