@@ -93,9 +93,7 @@ def check(arguments, settings):
     letters = LETTERS[: settings["vocab_size"] + 1]
     for letter in arguments.input or "":
         if letter not in letters:
-            parser.error(
-                f"argument --input: {letter!r} (U+{ord(letter):04X}) is not one of the model's letters, {letters!r}"
-            )
+            parser.error(f"argument --input: {letter!r} (U+{ord(letter):04X}) is not one of {letters!r}")
 
 
 if __name__ == "__main__":

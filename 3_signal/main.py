@@ -96,9 +96,7 @@ def check(arguments, settings):
     for name in ("signal", "input"):
         for letter in vars(arguments)[name] or "":
             if letter not in letters:
-                parser.error(
-                    f"argument --{name}: {letter!r} (U+{ord(letter):04X}) is not one of the model's letters, {letters!r}"
-                )
+                parser.error(f"argument --{name}: {letter!r} (U+{ord(letter):04X}) is not one of {letters!r}")
     if len(arguments.input or "") > longest:
         parser.error(f"argument --input: takes at most {longest} letters, the signal included")
 
