@@ -246,6 +246,7 @@ def test_an_exercise_leaves_nothing_where_it_runs(tmp_path, monkeypatch, capsys)
 TRAINS_THE_SAME = {
     "a docstring": ('    """Return', '    """Give back'),
     "a comment": ("# One batch for", "# A batch for"),
+    "a flag that trains nothing": ('flag("--seed"', 'flag("--dpi", type=int)\nflag("--seed"'),
     "a help text": ('help="training steps', 'help="how many steps'),
     "a colour": ('"white"', '"red"'),
     "a message": ("is not finite; lower --lr", "is not finite"),

@@ -1,9 +1,9 @@
 """The edits of the programs, read from the experiments.md in which they stand, and applied.
 
-Those of main.py stand under "## The edits", others under a heading such as "## The edits of transformer.py".
+Those of main.py stand under "## The edits", those of another program under "## The edits of transformer.py".
 Each has a fold, `<details><summary>A: its name</summary>`, with one block of diff: lines with "-" go, with
-"+" come, with a space stay, and "@@" starts another place. An edit with a number to choose has the word NUMBER
-in its place; "B 4.0" is the edit B with 4.0 there, "A+E" the edit A and then E.
+"+" come, with a space stay, and "@@" starts another place. An edit with a number to choose has the word
+NUMBER in its place; "B 4.0" is the edit B with 4.0 there, "A+E" the edit A and then E.
 """
 
 import functools

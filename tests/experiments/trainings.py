@@ -60,9 +60,10 @@ def identity(source):
             training[name] = ast.unparse(defined[name])
             names += [node.id for node in ast.walk(defined[name]) if isinstance(node, ast.Name)]
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args):
-        flag = ast.unparse(call.args[0]).strip("'")
-        if flag.startswith("--") and "path" not in flag:
-            training[flag] = [ast.unparse(word.value) for word in call.keywords if word.arg == "default"]
+        flag = ast.unparse(call.args[0])
+        for word in call.keywords:
+            if flag.startswith("'--") and "path" not in flag and word.arg == "default":
+                training[flag] = ast.unparse(word.value)
     return hashlib.sha256(str(sorted(training.items())).encode()).hexdigest()[:16]
 
 
