@@ -4,6 +4,7 @@ import importlib
 import itertools
 import re
 import shlex
+import shutil
 import sys
 
 import numpy as np
@@ -242,11 +243,43 @@ def test_an_exercise_leaves_nothing_where_it_runs(tmp_path, monkeypatch, capsys)
 # --- The trainings --------------------------------------------------------------------------------------
 
 
-def test_a_comment_or_a_docstring_does_not_train_anew():
+TRAINS_THE_SAME = {
+    "a docstring": ('    """Return', '    """Give back'),
+    "a comment": ("# One batch for", "# A batch for"),
+    "a flag that trains nothing": ('flag("--seed"', 'flag("--dpi", type=int)\nflag("--seed"'),
+    "a help text": ('help="training steps', 'help="how many steps'),
+    "a colour": ('"white"', '"red"'),
+    "a message": ("is not finite; lower --lr", "is not finite"),
+    "the test": ("attended mainly", "attended mostly"),
+    "the loading": ("allow_pickle=False", "allow_pickle=True"),
+    "the checks": ("not in (None, value)", "!= value"),
+    "the saving": ("np.savez(", "np.savez_compressed("),
+    "a folder": ('HERE / "models"', 'HERE / "trained"'),
+}
+TRAINS_OTHERWISE = {
+    "the softmax": ("tf.nn.softmax(", "tf.nn.sigmoid("),
+    "the learning rate": ("default=1e-", "default=2e-"),
+    "the steps": ('"--steps", type=int, default=', '"--steps", type=int, default=1'),
+    "the batch": ("default=100,", "default=50,"),
+    "a size": ('"hidden": 64', '"hidden": 32'),
+    "the letters": ("ABC", "ACB"),
+    "the answers": ("axis=-2)", "axis=-1)"),
+    "the optimizer": ("Adam(", "SGD("),
+    "the training": ("optimizer.apply(gradients,", "optimizer.apply(2 * gradients,"),
+}
+
+
+@pytest.mark.parametrize("name", TRAINS_THE_SAME | TRAINS_OTHERWISE)
+def test_what_trains_decides_whether_a_model_is_trained_anew(name):
     source = program.source(1)
-    changed = source.replace('    """Return', '    """Give back') + "\n# The end.\n"
-    assert changed != source and trainings.identity(changed) == trainings.identity(source)
-    assert trainings.identity(source) != trainings.identity(source.replace("1e-2", "1e-3"))
+    changed = source.replace(*(TRAINS_THE_SAME | TRAINS_OTHERWISE)[name])
+    assert changed != source
+    assert (trainings.identity(changed) == trainings.identity(source)) == (name in TRAINS_THE_SAME)
+
+
+def test_no_two_edits_train_the_same():
+    programs = {(run.task, run.edit) for run in RUNS}
+    assert len({trainings.identity(edits.program(*edited)) for edited in programs}) == len(programs)
 
 
 def test_what_is_trained_is_kept_and_a_failure_is_one_line(tmp_path, monkeypatch):
@@ -259,3 +292,18 @@ def test_what_is_trained_is_kept_and_a_failure_is_one_line(tmp_path, monkeypatch
     np.testing.assert_allclose(weights, 1 / 3, atol=1e-6)
     assert [step for step, _ in trained.losses(run, 1)] == [1, 2]
     trainings.Trainings(tmp_path).train([(run, [1])])
+
+
+def test_todays_text_loads_what_an_earlier_one_has_trained(tmp_path, monkeypatch, capsys):
+    run, changed = trainings.Run(1, "A", "--steps 2"), tmp_path / "1_counting-letters" / "main.py"
+    trainings.Trainings(tmp_path / "cache").train([(run, [1])])
+    changed.parent.mkdir()
+    text = program.source(1).replace("has changed since", "is another one than")
+    changed.write_text(text, encoding="utf-8")
+    shutil.copy(edits.script(1).with_name("experiments.md"), changed.parent)
+    monkeypatch.setattr(edits, "ROOT", tmp_path)
+    trained = trainings.Trainings(tmp_path / "cache")
+    monkeypatch.setattr(trainings.subprocess, "run", None)
+    weights = trained.models(run, [1])[0](np.eye(4, dtype=np.float32)[None])[1]
+    np.testing.assert_allclose(weights, 1 / 4, atol=1e-6)
+    assert "is another one than" in capsys.readouterr().err

@@ -29,6 +29,7 @@ def main():
     parser.add_argument("--lesson", type=int, choices=LESSONS, help="only this one (all)")
     parser.add_argument("--cache", default=MODELS, help="a folder that keeps the models (models/)")
     parser.add_argument("--seeds", type=seeds, help="these in place of those of each training, as in 21-30")
+    parser.add_argument("--train", action="store_true", help="only train what is missing; print nothing")
     parser.add_argument("--pictures", action="store_true", help="also draw the pictures, fill play.html")
     arguments = parser.parse_args()
     if arguments.seeds and arguments.pictures:
@@ -46,6 +47,8 @@ def report(numbers, trained, arguments):
     """Train, print and draw for the lessons with these numbers."""
     runs = [run for number in numbers for run in LESSONS[number].RUNS]
     trained.train(runs)
+    if arguments.train:
+        return
     for number in numbers:
         print(f"\n## Lesson {number}", flush=True)
         LESSONS[number].report(trained)

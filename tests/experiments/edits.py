@@ -1,39 +1,45 @@
-"""The edits of main.py, read from the experiments.md in which they stand, and applied.
+"""The edits of the programs, read from the experiments.md in which they stand, and applied.
 
-Each has a fold under "## The edits", `<details><summary>A: its name</summary>`, with one block of diff: lines
-with "-" go, with "+" come, with a space stay, and "@@" starts another place. An edit with a number to choose
-has the word NUMBER in its place; "B 4.0" is the edit B with 4.0 there, "A+E" the edit A and then E.
+Those of main.py stand under "## The edits", those of another program under "## The edits of transformer.py".
+Each has a fold, `<details><summary>A: its name</summary>`, with one block of diff: lines with "-" go, with
+"+" come, with a space stay, and "@@" starts another place. An edit with a number to choose has the word
+NUMBER in its place; "B 4.0" is the edit B with 4.0 there, "A+E" the edit A and then E.
 """
 
 import functools
 import importlib.util
 import pathlib
 import re
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = {1: "1_counting-letters", 2: "2_difference", 3: "3_signal"}
+PROGRAMS = {task: f"{folder}/main.py" for task, folder in FOLDERS.items()}
+PROGRAMS["transformer"] = "3_signal/transformer.py"
 
 FOLD = re.compile(r"^<details><summary>([^:<]+): .*?</summary>\n(.*?)^</details>$", re.MULTILINE | re.DOTALL)
 DIFF = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def script(task):
-    """Return the path of a task's main.py, a pathlib.Path."""
-    return ROOT / FOLDERS[task] / "main.py"
+    """Return the path of a program, a pathlib.Path; task is one of PROGRAMS."""
+    return ROOT / PROGRAMS[task]
 
 
 def read(task):
-    """Return the edits of a task's experiments.md, a dict from their letter or name to their diff, a str."""
-    page = script(task).with_name("experiments.md").read_text(encoding="utf-8")
-    _, _, section = page.partition("\n## The edits\n")
+    """Return the edits of a program in its experiments.md, a dict from their letter or name to their diff."""
+    path = script(task)
+    page = path.with_name("experiments.md").read_text(encoding="utf-8")
+    heading = "The edits" if path.name == "main.py" else f"The edits of {path.name}"
+    _, _, section = page.partition(f"\n## {heading}\n")
     section = re.split(r"^## ", section, flags=re.MULTILINE)[0]
-    found = {}
+    diffs = {}
     for name, inside in FOLD.findall(section):
-        diffs = DIFF.findall(inside)
-        if name in found or len(diffs) != 1:
+        blocks = DIFF.findall(inside)
+        if name in diffs or len(blocks) != 1:
             raise ValueError(f"Task {task}, edit {name}: it stands there twice, or not with one diff")
-        found[name] = diffs[0]
-    return found
+        diffs[name] = blocks[0]
+    return diffs
 
 
 def apply(source, diff):
@@ -56,7 +62,7 @@ def apply(source, diff):
 
 
 def program(task, edit=None):
-    """Return the source of a task's main.py, a str, with an edit applied, such as "A", "B 4.0" or "A+E"."""
+    """Return the source of a program, a str, with an edit applied, such as "A", "B 4.0" or "A+E"."""
     source = script(task).read_text(encoding="utf-8")
     for part in edit.split("+") if edit else []:
         name, _, number = part.partition(" ")
@@ -76,8 +82,13 @@ def settings(module, *flags):
 
 @functools.cache
 def load(path):
-    """Return the program at this path as a module."""
-    specification = importlib.util.spec_from_file_location(f"main_{path.parent.name}", path)
+    """Return the program at this path as a module; what it imports from beside it is found there."""
+    specification = importlib.util.spec_from_file_location(f"{path.stem} of {path.parent.name}", path)
     module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    sys.path.insert(0, str(path.parent))
+    sys.modules.pop("main", None)  # That of another folder.
+    try:
+        specification.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
     return module

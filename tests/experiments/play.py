@@ -22,7 +22,7 @@ MODELS = {  # The page has a title and a task for each of these names.
 def embed(trained):
     """Put the models into the page in place of those that are there; train what is missing."""
     trained.train([(run, [1]) for run in MODELS.values()])
-    files = {name: trained.savepath(run, 1) / "checkpoint.npz" for name, run in MODELS.items()}
+    files = {name: trained.checkpoint(run, 1) for name, run in MODELS.items()}
     coded = {name: base64.b64encode(file.read_bytes()).decode() for name, file in files.items()}
     page, places = PLACE.subn(json.dumps(coded, indent=0), PAGE.read_text(encoding="utf-8"))
     if places != 1:
