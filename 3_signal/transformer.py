@@ -158,7 +158,7 @@ class Attention(tf.keras.layers.Layer):
     """
 
     def __init__(self, heads, name="attention"):
-        super().__init__(name=name, dtype="float32")
+        super().__init__(name=name)
         self.heads = heads
 
     def build(self, shape):
@@ -193,12 +193,12 @@ class Block(tf.keras.layers.Layer):
     """
 
     def __init__(self, hidden, heads, name):
-        super().__init__(name=name, dtype="float32")
-        self.norm_1 = tf.keras.layers.LayerNormalization(name="norm_1", dtype="float32")
+        super().__init__(name=name)
+        self.norm_1 = tf.keras.layers.LayerNormalization(name="norm_1")
         self.attention = Attention(heads)
-        self.norm_2 = tf.keras.layers.LayerNormalization(name="norm_2", dtype="float32")
-        self.expand = tf.keras.layers.Dense(2 * hidden, "relu", name="expand", dtype="float32")
-        self.contract = tf.keras.layers.Dense(hidden, name="contract", dtype="float32")
+        self.norm_2 = tf.keras.layers.LayerNormalization(name="norm_2")
+        self.expand = tf.keras.layers.Dense(2 * hidden, "relu", name="expand")
+        self.contract = tf.keras.layers.Dense(hidden, name="contract")
 
     def call(self, vectors):
         found, weights = self.attention(self.norm_1(vectors))
@@ -223,13 +223,13 @@ class Transformer(tf.keras.Model):
     """
 
     def __init__(self, pairs, hidden, layers, heads):
-        super().__init__(name="model", dtype="float32")
+        super().__init__(name="model")
         size, longest = len(vocabulary(pairs)), 4 * pairs - 1  # The last word of a text is never read.
-        self.embedding = tf.keras.layers.Embedding(size, hidden, normal(), name="embedding", dtype="float32")
+        self.embedding = tf.keras.layers.Embedding(size, hidden, normal(), name="embedding")
         self.positions = self.add_weight(name="positions", shape=(1, longest, hidden), initializer=normal())
         self.blocks = [Block(hidden, heads, f"block_{layer + 1}") for layer in range(layers)]
-        self.norm = tf.keras.layers.LayerNormalization(name="norm", dtype="float32")
-        self.logits_layer = tf.keras.layers.Dense(size, name="logits_layer", dtype="float32")
+        self.norm = tf.keras.layers.LayerNormalization(name="norm")
+        self.logits_layer = tf.keras.layers.Dense(size, name="logits_layer")
         self(tf.zeros((1, longest), tf.int32))  # A first call creates the weights of the layers.
 
     def call(self, words):
@@ -414,6 +414,7 @@ def load_model(arguments):
 # --- The program ----------------------------------------------------------------------
 
 
+@lesson_3.float32()
 def main(argv=None):
     """Train, test and plot as argv, a list of flags, says; exit with one line where that cannot be done."""
     arguments = parse_arguments(argv)
