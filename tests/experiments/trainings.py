@@ -15,12 +15,14 @@ import sys
 
 import tqdm
 
-from . import edits
+from . import edits, programs
 
 AT_A_TIME = 2
 
-Run = collections.namedtuple("Run", "task edit flags")
-Run.__doc__ = """What is trained: one of edits.PROGRAMS, an edit (str) or None, flags such as "--lr 0.003"."""
+Setup = collections.namedtuple("Setup", "task edit flags")
+Setup.__doc__ = (
+    """What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003"."""
+)
 # Calls that say, draw or save something: what they get, and what they do with it, trains nothing.
 ASIDE = re.compile(r"print|sys\.exit|parser\.\w+|\w*Error|(check|draw|load|save|write)(_\w+)?")
 
@@ -67,19 +69,19 @@ def identity(source):
     return hashlib.sha256(str(sorted(training.items())).encode()).hexdigest()[:16]
 
 
-class Trainings:
-    """Trained models in a folder: what is there is taken, what is missing is trained.
+class ModelCache:
+    """A folder of trained models: what is there is taken, what is missing is trained.
 
     Args:
         folder: pathlib.Path or str; it keeps programs and models.
-        seeds: what replaces the seeds of every run, or None.
+        seeds: what replaces the seeds of every setup, or None.
     """
 
     def __init__(self, folder, seeds=None):
         self.folder = pathlib.Path(folder).resolve()
         self.seeds = seeds
         self.folders = {}  # (task, edit) to the folder of that program.
-        self.loaded = {}  # (run, seed) to the model.
+        self.loaded = {}  # (setup, seed) to the model.
 
     def chosen(self, seeds):
         """Return these seeds as a list, or those that replace them."""
@@ -88,7 +90,7 @@ class Trainings:
     def program_folder(self, task, edit=None):
         """Return the folder of a program, edited or not, and of its models; the program is put there."""
         if (task, edit) not in self.folders:
-            script, source = edits.script(task), edits.program(task, edit)
+            script, source = programs.script(task), edits.program(task, edit)
             texts = {"main.py": script.with_name("main.py").read_text(encoding="utf-8"), script.name: source}
             folder = self.folder / f"{task}-{identity(source)}"
             (folder / "current").mkdir(parents=True, exist_ok=True)
@@ -101,63 +103,74 @@ class Trainings:
 
     def module(self, task, edit=None):
         """Return a program as it is today, edited or not, as a module."""
-        return edits.load(self.program_folder(task, edit) / "current" / edits.script(task).name)
+        return programs.load(self.program_folder(task, edit) / "current" / programs.script(task).name)
 
-    def savepath(self, run, seed):
-        """Return the folder of a training's model."""
-        return self.program_folder(run.task, run.edit) / f"{''.join(run.flags.split())}--seed{seed}"
+    def savepath(self, setup, seed):
+        """Return the folder of a training run's model."""
+        return self.program_folder(setup.task, setup.edit) / f"{''.join(setup.flags.split())}--seed{seed}"
 
-    def checkpoint(self, run, seed):
+    def checkpoint(self, setup, seed):
         """Return the path of a trained model's file."""
-        (path,) = self.savepath(run, seed).glob("*.npz")
+        (path,) = self.savepath(setup, seed).glob("*.npz")
         return path
 
-    def train_one(self, run, seed):
+    def train_one(self, setup, seed):
         """Train, as a user does, what is not there yet; what it prints is kept as the last file."""
-        savepath = self.savepath(run, seed)
+        savepath = self.savepath(setup, seed)
         if (savepath / "output.txt").exists():
             return
-        script = savepath.parent / edits.script(run.task).name
-        flags = ["--train", "--seed", str(seed), "--savepath", str(savepath), *run.flags.split()]
+        script = savepath.parent / programs.script(setup.task).name
+        flags = ["--train", "--seed", str(seed), "--savepath", str(savepath), *setup.flags.split()]
         words = [sys.executable, str(script), *flags]
-        done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8")
-        if done.returncode:
-            training = f"Task {run.task}, edit {run.edit}, flags {run.flags!r}, seed {seed}"
-            raise TrainingError(f"{training}: {(done.stderr.splitlines() or [done.returncode])[-1]}")
-        (savepath / "unfinished").write_text(done.stdout, encoding="utf-8")
+        process = subprocess.run(words, capture_output=True, text=True, encoding="utf-8")
+        if process.returncode:
+            message = (process.stderr.splitlines() or [process.returncode])[-1]
+            name = f"Task {setup.task}, edit {setup.edit}, flags {setup.flags!r}, seed {seed}"
+            raise TrainingError(f"{name}: {message}")
+        (savepath / "unfinished").write_text(process.stdout, encoding="utf-8")
         (savepath / "unfinished").replace(savepath / "output.txt")
 
-    def train(self, runs_and_seeds):
-        """Train what is missing of a list of (run, seeds), and show on standard error how far that is.
+    def train(self, setups_and_seeds):
+        """Train what is missing of a list of (setup, seeds), and show on standard error how far that is.
 
-        Raises TrainingError as soon as one fails; a second call goes on where this one stopped.
+        Raises TrainingError as soon as a training run fails; a second call goes on where this one stopped.
         """
-        pairs = dict.fromkeys((run, seed) for run, seeds in runs_and_seeds for seed in self.chosen(seeds))
-        for run, _ in pairs:  # Not in the threads: two at once break ast.parse of Python 3.11.
-            self.program_folder(run.task, run.edit)
+        pairs = dict.fromkeys(
+            (setup, seed) for setup, seeds in setups_and_seeds for seed in self.chosen(seeds)
+        )
+        for setup, _ in pairs:  # Not in the threads: two at once break ast.parse of Python 3.11.
+            self.program_folder(setup.task, setup.edit)
         with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
             futures = [pool.submit(self.train_one, *pair) for pair in pairs]
             finished = concurrent.futures.as_completed(futures)
             try:
-                for future in tqdm.tqdm(finished, "trainings", len(futures), dynamic_ncols=True):
+                for future in tqdm.tqdm(finished, "training runs", len(futures), dynamic_ncols=True):
                     future.result()
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def models(self, run, seeds):
+    def models(self, setup, seeds):
         """Return the trained models of these seeds, a list."""
-        module = self.module(run.task, run.edit)
+        module = self.module(setup.task, setup.edit)
         for seed in self.chosen(seeds):
-            if (run, seed) not in self.loaded:
-                self.train_one(run, seed)
-                words = ["--test", *run.flags.split(), "--savepath", str(self.savepath(run, seed))]
-                self.loaded[run, seed] = module.load_model(module.parse_arguments(words))[0]
-        return [self.loaded[run, seed] for seed in self.chosen(seeds)]
+            if (setup, seed) not in self.loaded:
+                self.train_one(setup, seed)
+                words = ["--test", *setup.flags.split(), "--savepath", str(self.savepath(setup, seed))]
+                self.loaded[setup, seed] = module.load_model(module.parse_arguments(words))[0]
+        return [self.loaded[setup, seed] for seed in self.chosen(seeds)]
 
-    def losses(self, run, seed):
-        """Return the list of (training step, loss in nats) that a training printed; no seed is replaced."""
-        self.train_one(run, seed)
-        text = (self.savepath(run, seed) / "output.txt").read_text(encoding="utf-8")
+    def untrained(self, setup, seeds):
+        """Return the networks that the training runs of these seeds start from, a list."""
+        module, networks = self.module(setup.task, setup.edit), []
+        for seed in self.chosen(seeds):
+            module.tf.keras.utils.set_random_seed(seed)
+            networks.append(module.AttentionModel(**programs.settings(module, *setup.flags.split())))
+        return networks
+
+    def losses(self, setup, seed):
+        """Return the pairs of training step and loss in nats that a training run printed; no seed is replaced."""
+        self.train_one(setup, seed)
+        text = (self.savepath(setup, seed) / "output.txt").read_text(encoding="utf-8")
         lines = re.findall(r"Iteration (\d+) - Loss (\S+)", text)
         return [(int(step), float(loss)) for step, loss in lines]
