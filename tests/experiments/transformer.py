@@ -21,22 +21,22 @@ def setup(edit=None, flags=""):
     return trainings.Setup(TASK, edit, flags)
 
 
-AS_IT_IS, UNMASKED = setup(), setup("L")
-FIRST_EQUAL, SECOND_EQUAL, ONE_LAYER = setup("I 1"), setup("I 2"), setup(flags="--layers 1")
+AS_IT_IS, UNMASKED = setup(), setup("J")
+FIRST_EQUAL, SECOND_EQUAL, ONE_LAYER = setup("G 1"), setup("G 2"), setup(flags="--layers 1")
 # Where it may look: what a page calls a row, and what is trained with --layers, if any, and an edit.
 LOOKS = {
     "as it is: two layers look": (None, ""),
-    "I 1: equal weights in the first layer": ("I 1", ""),
-    "I 2: equal weights in the second layer": ("I 2", ""),
+    "G 1: equal weights in the first layer": ("G 1", ""),
+    "G 2: equal weights in the second layer": ("G 2", ""),
     "`--layers 1`": (None, "--layers 1"),
-    "I 1 and I 2: equal weights in both": ("I 1+I 2", ""),
+    "G 1 and G 2: equal weights in both": ("G 1+G 2", ""),
 }
 OTHERS = {
-    "J: no dense layers": setup("J"),
-    "J, `--layers 1`": setup("J", "--layers 1"),
+    "H: no dense layers": setup("H"),
+    "H, `--layers 1`": setup("H", "--layers 1"),
     "`--heads 1`": setup(flags="--heads 1"),
-    "K: no positions": setup("K"),
-    "M: weights in the first layer that do not fall": setup("M"),
+    "I: no positions": setup("I"),
+    "K: weights in the first layer that do not fall": setup("K"),
 }
 FACTORS = (0, 0.25, 0.5, 2, 3)
 
@@ -278,17 +278,17 @@ def report(cache):
     groups = {
         "as it is": models,
         "`--layers 1`": cache.models(ONE_LAYER, FIVE),
-        "I 2: equal weights in the second layer": cache.models(SECOND_EQUAL, FIVE),
+        "G 2: equal weights in the second layer": cache.models(SECOND_EQUAL, FIVE),
     }
     head = ["asked for", "the first pair", "the second", "the third", "the last"]
     measuring.compare("Right by the pair that is asked for", head, groups, right_by_place, *["%"] * 4)
-    groups = {"as it is": models, "L: no mask": cache.models(UNMASKED, FIVE)}
+    groups = {"as it is": models, "J: no mask": cache.models(UNMASKED, FIVE)}
     head = ["", "reads the whole text", "reads up to the question"]
     measuring.compare("Without a mask", head, groups, reading_and_writing, "%", "%")
     measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_scaled, "%")
     head = ["", "1st layer: best head, pet on its name", "all heads", "2nd: best head, question on its pet",
             "all heads", "best head on other pets"]  # fmt: skip
-    groups = {"as it is": cache.models(AS_IT_IS, TWENTY), "I 1: equal weights in the first layer": cache.models(FIRST_EQUAL, FIVE)}
+    groups = {"as it is": cache.models(AS_IT_IS, TWENTY), "G 1: equal weights in the first layer": cache.models(FIRST_EQUAL, FIVE)}
     measuring.compare("Where heads attend", head, groups, where_heads_attend, *["{:.2f}"] * 5)
     head = ["weight of the question", "on its pet", "on an earlier pet", "on a later one"]
     measuring.compare("On which pets", head, groups, earlier_and_later_pets, *["{:.3f}"] * 3)
