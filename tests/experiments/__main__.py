@@ -15,9 +15,15 @@ import pathlib
 import sys
 
 from . import by_hand, edits, exercises, lesson_1, lesson_2, lesson_3, pictures, play, results, trainings
+from . import transformer as last_page
 
 MODELS = pathlib.Path(__file__).with_name("models")
-LESSONS = {1: lesson_1, 2: lesson_2, 3: lesson_3}
+LESSONS = {1: lesson_1, 2: lesson_2, 3: lesson_3, "3_transformer": last_page}
+
+
+def lesson(text):
+    """Return the name of a lesson, an int or, for the last page, a str."""
+    return int(text) if text.isdigit() else text
 
 
 def seeds(text):
@@ -29,7 +35,7 @@ def seeds(text):
 def main():
     """Do it for one lesson, or for all."""
     parser = argparse.ArgumentParser("python -m tests.experiments", description=__doc__.split("\n")[0])
-    parser.add_argument("--lesson", type=int, choices=LESSONS, help="only this one (all)")
+    parser.add_argument("--lesson", type=lesson, choices=LESSONS, help="only this one (all)")
     parser.add_argument(
         "--only", metavar="EDIT", help="only this edit of the lesson, such as A or B 2.0 or A+E"
     )
@@ -58,14 +64,14 @@ def main():
         sys.exit(130)
 
 
-def report_edit(lesson, edit, flags, cache):
+def report_edit(module, edit, flags, cache):
     """Train one edit, as its row does or with these flags, and print what is right."""
-    rows = [(setup, chosen) for setup, chosen in lesson.SETUPS if setup.edit == edit]
-    setup, chosen = rows[0] if rows else (lesson.setup(edit), lesson.TEN)
+    rows = [(setup, chosen) for setup, chosen in module.SETUPS if setup.edit == edit]
+    setup, chosen = rows[0] if rows else (module.setup(edit), module.TEN)
     setup = setup if flags is None else setup._replace(flags=flags)
     cache.train([(setup, chosen)])
     label = f"{edit} {setup.flags}".strip()
-    lesson.compare_scores(f"Lesson {setup.task}", {label: cache.models(setup, chosen)}, each=True)
+    module.compare_scores(f"Lesson {setup.task}", {label: cache.models(setup, chosen)}, each=True)
 
 
 def report(numbers, cache, arguments):
@@ -79,7 +85,8 @@ def report(numbers, cache, arguments):
     for number in numbers:
         with contextlib.redirect_stdout(io.StringIO()) as text:
             LESSONS[number].report(cache)
-            exercises.report(number, cache)
+            if number in exercises.TRAINED:
+                exercises.report(number, cache)
         texts.append(text.getvalue())
         print(f"\n## Lesson {number}\n{texts[-1]}", flush=True)
     if not arguments.seeds:

@@ -1,4 +1,4 @@
-"""The last page's model: where must a transformer look, and what does it do where it looks?"""
+"""The last page's model: where a transformer must look, and what it does where it looks."""
 
 import collections
 import contextlib
@@ -10,7 +10,7 @@ import types
 
 import numpy as np
 
-from . import measuring, trainings
+from . import measuring, programs, trainings
 
 TASK = "transformer"
 FIVE, TEN, TWENTY = range(1, 6), range(1, 11), range(1, 21)
@@ -49,12 +49,12 @@ def looks(flags, seeds, without=()):
 
 EIGHT = "--pairs 8 --steps 2500"
 FIRST_ROW = next(iter(LOOKS))
-TABLES = {  # A title, and rows of (setup, seeds).
-    "Four pairs, 1,500 training steps": looks("", FIVE) | {FIRST_ROW: (AS_IT_IS, TWENTY)},
-    "Four pairs, 7,500 training steps": looks("--steps 7500", FIVE, [FIRST_ROW]),
-    "Eight pairs, 2,500 training steps": looks(EIGHT, FIVE) | {FIRST_ROW: (setup(flags=EIGHT), TEN)},
-    "Eight pairs, 12,500 training steps": looks("--pairs 8 --steps 12500", FIVE, [FIRST_ROW]),
-    "Four pairs, 1,500 training steps: other parts": {label: (each, FIVE) for label, each in OTHERS.items()},
+TABLES = {  # What a page calls a column, and rows of (setup, seeds).
+    "four pairs, 1,500 steps": looks("", FIVE) | {FIRST_ROW: (AS_IT_IS, TWENTY)},
+    "four pairs, 7,500 steps": looks("--steps 7500", FIVE, [FIRST_ROW]),
+    "eight pairs, 2,500 steps": looks(EIGHT, FIVE) | {FIRST_ROW: (setup(flags=EIGHT), TEN)},
+    "eight pairs, 12,500 steps": looks("--pairs 8 --steps 12500", FIVE, [FIRST_ROW]),
+    "right": {label: (each, FIVE) for label, each in OTHERS.items()},
 }
 SETUPS = [row for rows in TABLES.values() for row in rows.values()] + [(UNMASKED, FIVE)]
 
@@ -87,21 +87,14 @@ def texts_of(model, samples=10000, seed=1000):
         .asked: int (samples,), which of the pairs that is.
     """
     pairs = (model.positions.shape[1] + 1) // 4
-    words = next_batch(np.random.default_rng(seed), pairs, samples)
+    words = program().next_batch(np.random.default_rng(seed), pairs, samples, introduced=pairs)
     first = 2 * pairs
     asked = (words[:, :first:2] == words[:, first, None]).argmax(axis=-1)
     return types.SimpleNamespace(words=words, first=first, asked=asked, pairs=pairs)
 
 
-def next_batch(generator, pairs, samples):
-    """Return random texts with all pairs, drawn by the program as it is."""
-    return programs_module().next_batch(generator, pairs, samples, introduced=pairs)
-
-
-def programs_module():
-    """Return transformer.py as a module."""
-    from . import programs
-
+def program():
+    """Return transformer.py, as it is, as a module."""
     return programs.load(TASK)
 
 
@@ -134,7 +127,7 @@ def right_by_place(model):
 
 
 def reading_and_writing(model):
-    """Return the fraction right if a model reads the whole text, and if it reads no further than the question."""
+    """Return the fraction right if a model reads the whole text, and if it reads up to the question."""
     texts = texts_of(model)
     logits, _ = outputs(model, texts.words[:, :-1])
     truth = texts.words[:, texts.first + 1]
@@ -177,15 +170,23 @@ def where_heads_attend(model):
     _, weights = outputs(model, texts.words[:, : texts.first + 1])
     pets = np.arange(1, texts.first, 2)
     names = weights[0][:, :, pets, pets - 1].mean(axis=(0, 2))  # (heads,)
-    on_pets = weights[-1][:, :, texts.first, 1 : texts.first : 2].transpose(0, 2, 1)  # (samples, pairs, heads)
+    on_pets = weights[-1][:, :, texts.first, 1 : texts.first : 2].transpose(
+        0, 2, 1
+    )  # (samples, pairs, heads)
     asked = np.arange(texts.pairs) == texts.asked[:, None]
     own = on_pets[asked].mean(axis=0)
     best = own.argmax()
-    return names.max(), names.mean(), own.max(), own.mean(), on_pets[~asked][:, best].mean() * (texts.pairs - 1)
+    return (
+        names.max(),
+        names.mean(),
+        own.max(),
+        own.mean(),
+        on_pets[~asked][:, best].mean() * (texts.pairs - 1),
+    )
 
 
 def earlier_and_later_pets(model):
-    """Return the best head's mean weight of the first question on its pet, on each earlier one, each later."""
+    """Return the best head's mean weight of the first question on its pet, an earlier one, a later one."""
     texts = texts_of(model, 2000)
     _, weights = outputs(model, texts.words[:, : texts.first + 1])
     on_pets = weights[-1][:, :, texts.first, 1 : texts.first : 2].transpose(0, 2, 1)
@@ -202,7 +203,7 @@ def after_first_layer(model, words):
 
 
 def answers_from(model, vectors):
-    """Return what a model says after the last word, int (samples,), given its vectors after the first block."""
+    """Return what a model says after the last word, int (samples,), by its vectors after the first block."""
     for block in model.blocks[1:]:
         vectors, _ = block(vectors)
     return model.logits_layer(model.norm(vectors)).numpy()[:, -1].argmax(axis=-1)
@@ -218,7 +219,9 @@ def swapped(model):
     words = texts.words[:, : texts.first + 1]
     samples = np.arange(len(words))
     own = 2 * texts.asked + 1
-    other = 2 * ((texts.asked + np.random.default_rng(0).integers(1, texts.pairs, len(words))) % texts.pairs) + 1
+    other = (
+        2 * ((texts.asked + np.random.default_rng(0).integers(1, texts.pairs, len(words))) % texts.pairs) + 1
+    )
     text = words.copy()
     text[samples, own], text[samples, other] = words[samples, other], words[samples, own]
     at_pets = np.zeros(words.shape, bool)
@@ -250,7 +253,15 @@ def curve(cache, seed, every=250):
         module.save_model = lambda arguments, model, step: found.append(float(right(model)[0]))
         try:
             with contextlib.redirect_stdout(io.StringIO()):
-                words = ["--train", "--seed", str(seed), "--save_every", str(every), "--savepath", str(path.parent)]
+                words = [
+                    "--train",
+                    "--seed",
+                    str(seed),
+                    "--save_every",
+                    str(every),
+                    "--savepath",
+                    str(path.parent),
+                ]
                 module.train(module.parse_arguments(words))
         finally:
             module.save_model = save_model
@@ -261,18 +272,25 @@ def curve(cache, seed, every=250):
 # --- The tables -------------------------------------------------------------------------------------------
 
 
+def compare_scores(title, groups, each=False, head="right"):
+    """Print for groups of models what is right, and how often the answer is some pet of the text."""
+    heads = ["", head, f"{head}: a pet of the text"]
+    measuring.compare(title, heads, groups, right, "%", "%", each=each)
+
+
 def report(cache):
     """Print the figures of the last page and of its laboratory, with the models of a trainings.ModelCache."""
-    rows = [[f"{pairs} pairs", f"{guesser(pairs):.2%}", f"{programs_module().lowest_loss(pairs):.4f}"] for pairs in (4, 8)]
-    measuring.table("By counting", ["", "a guesser is right", "the lowest loss"], rows)
-    for title, rows in TABLES.items():
-        groups = {label: cache.models(each, seeds) for label, (each, seeds) in rows.items()}
-        head = ["", "right", "answers a pet of the text"]
-        measuring.compare(title, head, groups, right, "%", "%", each=True)
+    for pairs, text in ((4, "four pairs"), (8, "eight pairs")):
+        row = [text, f"{guesser(pairs):.2%}", f"{program().lowest_loss(pairs):.4f}"]
+        measuring.table("By counting", ["", "the guesser is right", "the lowest loss"], [row])
+    for head, rows in TABLES.items():
+        compare_scores(head, {label: cache.models(*row) for label, row in rows.items()}, each=True, head=head)
     seeds = cache.chosen(TWENTY)
     curves = np.array([curve(cache, seed) for seed in seeds])
     rows = {f"{250 * (step + 1):,}": [[value] for value in values] for step, values in enumerate(curves.T)}
-    measuring.compare("Right while it trains, twenty runs", ["training steps", "right"], rows, list, "%", each=True)
+    measuring.compare(
+        "Right while it trains, twenty runs", ["training steps", "right"], rows, list, "%", each=True
+    )
 
     models = cache.models(AS_IT_IS, TEN)
     groups = {
@@ -288,7 +306,10 @@ def report(cache):
     measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_scaled, "%")
     head = ["", "1st layer: best head, pet on its name", "all heads", "2nd: best head, question on its pet",
             "all heads", "best head on other pets"]  # fmt: skip
-    groups = {"as it is": cache.models(AS_IT_IS, TWENTY), "G 1: equal weights in the first layer": cache.models(FIRST_EQUAL, FIVE)}
+    groups = {
+        "as it is": cache.models(AS_IT_IS, TWENTY),
+        "G 1: equal weights in the first layer": cache.models(FIRST_EQUAL, FIVE),
+    }
     measuring.compare("Where heads attend", head, groups, where_heads_attend, *["{:.2f}"] * 5)
     head = ["weight of the question", "on its pet", "on an earlier pet", "on a later one"]
     measuring.compare("On which pets", head, groups, earlier_and_later_pets, *["{:.3f}"] * 3)
