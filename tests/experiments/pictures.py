@@ -139,18 +139,17 @@ DIAGRAMS = {
          (3, 1, DATA, "heatmap of\nthe encoder", "11 × 11"), (4, -1, LEARNT, "query, learnt:\none", "1 × 64"),
          (4, 1, DATA, "encoder-decoder\nheatmap", "1 × 11")], []),
     (3, "block"): (
-        [(DATA, "the   cat   sat   on   the", ""), (KNOWN, "embedding, positions\nLesson 3", ""),
-         (DATA, "a vector for each word", "5 × 512"),
-         (NEW, "W_Q, W_K, W_V\nnew, for each of 8 heads", "in each head 5 × 64"),
-         (KNOWN, "self-attention\nLesson 2, 8 times", "in each head 5 × 64"),
-         (NEW, "W_O\nnew, joins the heads", "5 × 512"), (KNOWN, "residual, layer norm\nLesson 1", ""),
-         (KNOWN, "cross-attention, residual, layer norm\nLesson 1 with heads, for translation", ""),
-         (KNOWN, "two dense layers, ReLU\nLesson 3", ""),
-         (KNOWN, "residual, layer norm\nLesson 1", "5 × 512; after the last block:"),
-         (KNOWN, "dense layer, softmax\nLesson 1", "at each place, a probability for each word"),
-         (DATA, "cat   sat   on   the   mat", "")],
-        [(4, -1, NEW, "causal mask\nnew", ""), (7, -1, DATA, "in translation:\nthe encoder's\noutput", "")],
-        [(2, 6, ""), (7, 9, "")], (2, 9)),
+        [(DATA, "Anna   dog   Ben   cat   Ben", ""), (KNOWN, "embedding, positions\nLesson 3", ""),
+         (DATA, "a vector for each word", "5 × 32"), (KNOWN, "layer normalization\nLesson 1", "5 × 32"),
+         (NEW, "W_Q, W_K, W_V\nnew, for each of 4 heads", "in each head 5 × 8"),
+         (KNOWN, "self-attention\nLesson 2, 4 times", "in each head 5 × 8"),
+         (NEW, "W_O\nnew, joins the heads", "5 × 32"), (KNOWN, "add: residual connection\nLesson 1", "5 × 32"),
+         (KNOWN, "layer normalization, two dense layers\nLesson 3", "5 × 32"),
+         (KNOWN, "add: residual connection\nLesson 1", "5 × 32; after the last block:"),
+         (KNOWN, "layer normalization, dense layer, softmax\nLesson 1", "at each place, a probability for each word"),
+         (DATA, "after the last word: cat", "")],
+        [(5, -1, NEW, "causal mask\nnew", "")],
+        [(2, 7, ""), (7, 9, "")], (2, 9)),
 }  # fmt: skip
 
 
@@ -165,7 +164,7 @@ def draw_diagram(task, name="diagram"):
     def box(across, down, colour, text):
         style = {"boxstyle": "round,pad=0.4", "facecolor": colour, "edgecolor": "#666666"}
         words = {"ha": "center", "va": "center", "fontsize": 17, "zorder": 3}
-        for sheet in (0.12, 0.06) if "8" in text else ():  # Heads, one behind the other.
+        for sheet in (0.12, 0.06) if "4" in text else ():  # Heads, one behind the other.
             plane.text(across + sheet, -down - sheet / 2, text, bbox=style, color="none", **words)
         return plane.text(across, -down, text, bbox=style, **words)
 
@@ -187,7 +186,7 @@ def draw_diagram(task, name="diagram"):
     for start, end in frames:
         style = {"fill": False, "linestyle": "--", "edgecolor": "#666666", "linewidth": 1.5}
         plane.add_patch(pyplot.Rectangle((-4.4, -end - 0.38), 8.8, end - start + 0.76, **style))
-        plane.text(-4.3, 0.17 - start, "a decoder block, × 6", fontsize=17)
+        plane.text(-4.3, 0.17 - start, "a block, × 2", fontsize=17)
     used = {colour for _, _, colour, _, _ in beside} | {colour for colour, _, _ in chain}
     legend = "\n".join(name for colour, name in COLOUR_NAMES.items() if colour in used)
     plane.text(-4.4, 1 - len(chain), legend, fontsize=15, va="center")
