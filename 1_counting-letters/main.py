@@ -455,6 +455,8 @@ def main(argv=None):
     if backend != "tensorflow":
         sys.exit(f"main.py: error: Keras runs on {backend} here; restart Python, or the notebook's kernel")
     try:
+        if arguments.plot:  # As in train(): better now than later.
+            arguments.plotpath.mkdir(parents=True, exist_ok=True)
         model, settings = train(arguments) if arguments.train else load_model(arguments)
         if arguments.test:
             test(arguments, model, settings)
