@@ -20,7 +20,7 @@ FIRST_MEAN = "the first letter's weighted mean"
 def embed(model, inputs):
     """Return what the encoder gets, float32 (batch, length, hidden): letters plus positions, if any."""
     vectors = model.embedding(inputs).numpy()
-    return vectors if model.positional_encoding is None else vectors + np.array(model.positional_encoding)
+    return vectors if model.positional_encoding is None else vectors + model.positional_encoding.numpy()
 
 
 def attend(layer, vectors, factor=1):
