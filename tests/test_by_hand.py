@@ -1,7 +1,6 @@
 """Every number of the examples that the lessons compute by hand, computed anew by the formula."""
 
 import re
-import textwrap
 
 import numpy as np
 import program
@@ -130,21 +129,45 @@ def test_waves():
     assert f"position 1 is ({written(waves)})" in text(3, "transformer.md")
 
 
-def test_projections_and_heads():
+def cells(page, label):
+    """Return the other cells of a table's row that begins with this one."""
+    (line,) = re.findall(rf"^\| {re.escape(label)} \| (.+) \|$", page, re.MULTILINE)
+    return line.split(" | ")
+
+
+def test_a_name_and_a_pet_in_one_vector(capsys):
+    """The tables by the formula, and what the code prints."""
+    source, unit = program.script(3).with_name("transformer.md").read_text(encoding="utf-8"), np.eye(4)
+    page = text(3, "transformer.md")
+    pairs = unit[[0, 1]] + unit[[2, 3]]
+    for pair, label in zip(pairs, ("Anna's dog", "Ben's cat"), strict=True):
+        parts = pair, pair[:2], pair[2:]
+        assert cells(source, label) == [f"({' '.join(f'{number:.0f}' for number in part)})" for part in parts]
+    products, logits, weights, _ = attend((0, 4), pairs[:, :2])
+    assert cells(source, "query · key") == [f"{product:.0f}" for product in products]
+    assert [float(cell) for cell in cells(source, "÷ √2")] == pytest.approx(logits, abs=0.005)
+    assert cells(source, "weight") == [f"{weight:.2f}"[1:] for weight in weights]
+    mean = weights @ pairs[:, 2:]
+    assert f"the values is ({written(mean, ' ')})," in page
+    (code,) = re.findall(r"```python\n(import numpy.*?)\n```", source, re.DOTALL)
+    exec(code, {})
+    printed = [float(number) for number in re.findall(r"[\d.]+", capsys.readouterr().out)]
+    assert printed == pytest.approx([*weights, *mean])
+    for swapped in (pairs, unit[[0, 1]] + unit[[3, 2]]):  # Whose pet it is does not show in a mean.
+        assert f"be ({written(attend((0, 0), swapped[:, :2])[2] @ swapped[:, 2:], ' ')})," in page
+        assert f"({written(swapped.mean(axis=0), ' ')})" in page
+
+
+def test_two_heads():
     page, vectors = text(3, "transformer.md"), np.array([(3, 0, 3), (0, 3, 1), (1, -1, 0)])
-    keys, values = vectors[:, :2], vectors[:, 2]
-    products, logits, weights, _ = attend((1, -1), keys)
-    assert f"| dot product | {' | '.join(f'{product:.0f}' for product in products)} |" in page
-    assert f"√3 | {written(logits, ' | ')} |" in page and f"| weight | {written(weights, ' | ')} |" in page
-    assert f"0 = {weights @ values:.2f}" in page
-    results = {}
+    keys, values, results = vectors[:, :2], vectors[:, 2], {}
     for head, query in enumerate(2 * np.eye(2), start=1):
         weights = attend(query, keys)[2]
         results[head] = weights @ values, attend(2 * query, keys)[2] @ values
         asks = f"({query[0]:.0f}, {query[1]:.0f}): weights {written(weights)}"
-        assert f"{asks}, mixture {results[head][0]:.2f}." in page
+        assert f"{asks}, mean {results[head][0]:.2f}." in page
     once, twice = np.subtract(results[1], results[2])
-    assert f"W_O subtracts: {once:.2f}" in page and f"it subtracts, which gives {once:.2f}, computed" in page
+    assert f"W_O subtracts: {once:.2f}" in page and f"W_O subtracts, which gives {once:.2f}, computed" in page
     assert f"(0, 4), we get {twice:.2f}." in page
 
 
@@ -156,33 +179,6 @@ def test_heads_are_drawn_with_the_numbers_of_the_page(monkeypatch):
     by_hand.pyplot.close(figures[0])
     for number in (".93", ".06", ".98", "4.24", "−1.41", "2.81", "1.02", "1.78"):
         assert number in drawn
-
-
-def test_heads_and_mask_in_code(capsys):
-    """The code of the last page, with that of Lesson 1, gives its numbers, and masked agrees with Keras."""
-    import tensorflow as tf
-
-    page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
-    heads, masks = re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)
-    lesson = program.script(1).with_name("README.md").read_text(encoding="utf-8")
-    (attend_lines,) = re.findall(r"( +import numpy as np\n\n.*?)\n +```", lesson, re.DOTALL)
-    names = {"tf": tf}
-    exec(f"{textwrap.dedent(attend_lines)}\n{heads}", names)
-    said = [f"{abs(float(number)):.2f}" for number in re.findall(r"[-\d.]+", capsys.readouterr().out)[-3:]]
-    assert said[:2] == ["0.00", "0.00"] and f"# 0, 0 and {said[2]}:" in heads
-
-    mask, *triangle, _, keras = masks.splitlines()
-    exec(keras, names)
-    masked = re.sub(r"( +)logits = .*", rf"\g<0>\n\g<1>{mask}", textwrap.dedent(attend_lines))
-    exec("\n".join([masked, *triangle]), names)
-    printed = np.array(re.findall(r"[\d.]+(?=[ \]])", capsys.readouterr().out)[-9:], dtype=float)
-    cells = re.findall(
-        r"^\| (?:the first A|B|the last A) \|.+\| (.+) \| (.+) \| (.+) \|$", page, re.MULTILINE
-    )
-    assert printed.reshape(3, 3) == pytest.approx(np.array(cells, dtype=float), abs=0.0005)
-    vectors = np.random.default_rng(0).normal(size=(1, 5, 16)).astype("float32")
-    expected = tf.keras.layers.Attention()([vectors / 4, vectors], use_causal_mask=True)
-    assert names["attend"](*3 * [vectors[0]])[0] == pytest.approx(expected[0].numpy(), abs=1e-5)
 
 
 def test_mask():

@@ -358,6 +358,29 @@ def test_a_hosts_floatx_and_style_change_nothing(short, transformer, tmp_path):
     assert output.splitlines()[0] == short.stdout.splitlines()[0]
 
 
+# --- What the page says -----------------------------------------------------------------------------------
+
+
+def test_code_and_commands_of_the_page_are_those_of_the_program(transformer):
+    page = SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
+    source = " ".join(SCRIPT.read_text(encoding="utf-8").split())
+    blocks = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "import" not in block]
+    assert len(blocks) >= 4 and all(" ".join(block.split()) in source for block in blocks)
+    commands = re.findall(r"^ *python3 transformer\.py (.+)$", page, re.MULTILINE)
+    assert len(commands) >= 5
+    for command in commands:
+        assert transformer.parse_arguments(shlex.split(command))
+
+
+def test_the_first_sample_of_the_page_is_as_it_is_printed():
+    page = SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
+    (sample,) = re.findall(r"\n\n((?:    .*\n|\n)+?    Accuracy .*\n)", page)
+    words, (question,), accuracy, _ = parse(
+        "\n" + re.sub("^    ", "", sample.lstrip("\n"), flags=re.MULTILINE)
+    )
+    assert question["truth"] == answers(words)[8] and [len(heads) for heads in question["layers"]] == [4, 4]
+
+
 # --- What it refuses --------------------------------------------------------------------------------------
 
 WRONG = [

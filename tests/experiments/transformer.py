@@ -32,11 +32,11 @@ LOOKS = {
     "G 1 and G 2: equal weights in both": ("G 1+G 2", ""),
 }
 OTHERS = {
-    "H: no dense layers": setup("H"),
+    "H: no dense layers in the blocks": setup("H"),
     "H, `--layers 1`": setup("H", "--layers 1"),
     "`--heads 1`": setup(flags="--heads 1"),
     "I: no positions": setup("I"),
-    "K: weights in the first layer that do not fall": setup("K"),
+    "K: in the first layer, a word gives 1/15 everywhere": setup("K"),
 }
 FACTORS = (0, 0.25, 0.5, 2, 3)
 

@@ -20,7 +20,7 @@ def heads_of(cache):
 
 
 def draw_heads(cache):
-    """Draw all heads of one model, a column for each layer, and in them the two looks that answer a question."""
+    """Draw all heads of one model, a column for each layer, and in them the two looks for one answer."""
     words, weights = TEXT.split(), heads_of(cache)
     pets, question = np.arange(1, 8, 2), len(words) - 1
     right = words.index(words[-1]) + 1
