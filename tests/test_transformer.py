@@ -14,6 +14,8 @@ import types
 import numpy as np
 import program
 import pytest
+from experiments import edits, trainings
+from experiments import transformer as measured
 from scipy import special
 
 SCRIPT = program.ROOT / "3_signal" / "transformer.py"
@@ -229,24 +231,10 @@ def test_the_model_is_the_formula_and_sees_no_later_word(short, transformer):
 # --- What it prints and draws -----------------------------------------------------------------------------
 
 
-def guesser(pairs):
-    """Return the fraction of first questions that the most frequent pet answers, exactly."""
-    largest = collections.Counter({(0, 0): 1})  # (pairs with a pet, how often the most frequent occurs): ways
-    for _ in range(2 * pairs):  # One pet after the other chooses its pairs.
-        following = collections.Counter()
-        for (taken, most), ways in largest.items():
-            for more in range(pairs - taken + 1):
-                following[taken + more, max(most, more)] += ways * math.comb(pairs - taken, more)
-        largest = following
-    tables = {most: ways for (taken, most), ways in largest.items() if taken == pairs}
-    assert sum(tables.values()) == (2 * pairs) ** pairs
-    return sum(most * ways for most, ways in tables.items()) / pairs / sum(tables.values())
-
-
 def test_the_guesser_by_all_tables_of_pets():
     tables = itertools.product(range(8), repeat=4)
-    assert guesser(4) == np.mean([max(map(table.count, table)) / 4 for table in tables])
-    assert f"{guesser(4):.2%} {guesser(8):.1%}" == "41.21% 25.8%"
+    assert measured.guesser(4) == np.mean([max(map(table.count, table)) / 4 for table in tables])
+    assert f"{measured.guesser(4):.2%} {measured.guesser(8):.1%}" == "41.21% 25.8%"
 
 
 def parse(output):
@@ -273,7 +261,7 @@ def test_a_short_training_beats_the_guesser(short, transformer):
     losses = [float(loss) for _, loss in losses]
     assert transformer.lowest_loss(4) < losses[-1] < losses[0]
     _, _, accuracy, _ = parse(program.output_of(SCRIPT, "--test", "--seed", 1, "--savepath", short.savepath))
-    assert accuracy > 100 * guesser(4) + 20
+    assert accuracy > 100 * measured.guesser(4) + 20
 
 
 @pytest.mark.parametrize("text", (None, "Anna dog Ben cat aNNA", "ben CAT Dan owl Cleo owl Dan owl Ben cat"))
@@ -379,6 +367,49 @@ def test_the_first_sample_of_the_page_is_as_it_is_printed():
         "\n" + re.sub("^    ", "", sample.lstrip("\n"), flags=re.MULTILINE)
     )
     assert question["truth"] == answers(words)[8] and [len(heads) for heads in question["layers"]] == [4, 4]
+
+
+# --- What is measured -----------------------------------------------------------------------------------
+
+
+def test_each_edit_of_the_page_is_measured_and_changes_what_the_model_gives(tmp_path, transformer):
+    setups = {setup for setup, _ in measured.SETUPS}
+    used = {part.split()[0] for setup in setups if setup.edit for part in setup.edit.split("+")}
+    assert set(edits.read("transformer")) == used
+    cache, outputs = trainings.ModelCache(tmp_path), {}
+    words = transformer.next_batch(np.random.default_rng(0), 4, 2)[:, :-1]
+    for edit in {setup.edit for setup in setups}:
+        transformer.tf.keras.utils.set_random_seed(1)
+        logits, weights = cache.module("transformer", edit).Transformer(4, 32, 2, 4)(words)
+        outputs[edit] = logits.numpy()
+        equal = 1 / np.arange(1, 16)[:, None] * np.tri(15)
+        for layer in (1, 2):
+            same = np.allclose(weights[layer - 1], equal, atol=1e-6)
+            assert same == (f"G {layer}" in (edit or ""))
+        mask = np.tri(15, dtype=bool)
+        assert (weights[1].numpy()[:, :, ~mask] > 0).any() == (edit == "J")
+        assert edit != "K" or np.allclose(weights[0], np.tri(15) / 15)
+    for one, other in itertools.combinations(outputs.values(), 2):
+        assert np.isfinite(one).all() and np.abs(one - other).max() > 0.01
+
+
+def test_what_is_changed_after_the_training(short, transformer):
+    """Scaled logits by the formula, and vectors taken from the text in which two pets are swapped."""
+    model, (arrays, _) = load(transformer, short.savepath), contents(short.savepath)
+    right = measured.right(model)
+    before = model.get_weights()
+    assert measured.right_if_scaled(model)["logits of layer 2 × 0"][0] < right[0] - 0.2
+    assert all((one == other).all() for one, other in zip(before, model.get_weights()))
+    text = measured.texts_of(model, 1).words[0, :9]
+    with measured.scaled(model, 0, 2):
+        logits, _ = forward(arrays | {"block_1/attention/W_Q": 2 * arrays["block_1/attention/W_Q"]}, text)
+        np.testing.assert_allclose(model(text[None])[0][0], logits, atol=1e-3)
+    cases = measured.swapped(model)
+    nothing, everything = cases["nothing"], cases["two pets in the text"]
+    assert nothing[1] > right[0] - 0.05 and nothing == pytest.approx(everything[::-1], abs=0.05)
+    texts = measured.texts_of(model)
+    assert (texts.words[:, 9] == texts.words[np.arange(10000), 2 * texts.asked + 1]).all()
+    assert np.mean(measured.right_by_place(model)) == pytest.approx(right[0], abs=0.01)
 
 
 # --- What it refuses --------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def texts_of(model, samples=10000, seed=1000):
         .first: int, the place of the first question; what follows it is right.
         .asked: int (samples,), which of the pairs that is.
     """
-    pairs = (model.positions.shape[1] + 1) // 4
+    pairs = model.embedding.input_dim // 4
     words = program().next_batch(np.random.default_rng(seed), pairs, samples, introduced=pairs)
     first = 2 * pairs
     asked = (words[:, :first:2] == words[:, first, None]).argmax(axis=-1)
