@@ -5,7 +5,7 @@ import re
 import numpy as np
 import program
 import pytest
-from experiments import by_hand, formula
+from experiments import formula
 
 
 def text(task, name="README.md"):
@@ -82,7 +82,7 @@ def test_difference():
     assert row(2, "weight") == pytest.approx(weights, abs=0.005)
     assert f"({written(mixture)})" in text(2)
     _, _, weights, mixture = attend((-1, 1, 0), [(3, 0, 1), (0, 3, 3), (-1, 1, 0)])
-    assert f"the weights are {written(weights, ', ').replace(', .35', ' and .35')}" in text(2)
+    assert f"the weights are {written(weights[:2])} and {written(weights[2:])}" in text(2)
     assert f".02 · 1 + .63 · 3 = {mixture[2]:.2f}" in text(2)
     products, logits, weights, _ = attend((3, 0, 3), decodings)
     assert f"dot products are {products[0]:.0f}, {products[1]:.0f} and {products[2]:.0f}" in text(2)
@@ -159,26 +159,17 @@ def test_a_name_and_a_pet_in_one_vector(capsys):
 
 
 def test_two_heads():
+    """The table of the fold: the weights of each head, its mean, and what W_O makes of them."""
+    source = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
     page, vectors = text(3, "transformer.md"), np.array([(3, 0, 3), (0, 3, 1), (1, -1, 0)])
-    keys, values, results = vectors[:, :2], vectors[:, 2], {}
-    for head, query in enumerate(2 * np.eye(2), start=1):
-        weights = attend(query, keys)[2]
-        results[head] = weights @ values, attend(2 * query, keys)[2] @ values
-        asks = f"({query[0]:.0f}, {query[1]:.0f}): weights {written(weights)}"
-        assert f"{asks}, mean {results[head][0]:.2f}." in page
-    once, twice = np.subtract(results[1], results[2])
-    assert f"W_O subtracts: {once:.2f}" in page and f"W_O subtracts, which gives {once:.2f}, computed" in page
-    assert f"(0, 4), we get {twice:.2f}." in page
-
-
-def test_heads_are_drawn_with_the_numbers_of_the_page(monkeypatch):
-    figures = []
-    monkeypatch.setattr(by_hand.pictures, "save", lambda figure, task, name: figures.append(figure))
-    by_hand.draw_heads()
-    drawn = [text.get_text() for axes in figures[0].axes for text in axes.texts]
-    by_hand.pyplot.close(figures[0])
-    for number in (".93", ".06", ".98", "4.24", "−1.41", "2.81", "1.02", "1.78"):
-        assert number in drawn
+    keys, values, results = vectors[:, :2], vectors[:, 2], []
+    for query in (np.array([2, 0]), np.array([0, 2])):
+        weights, sharper = attend(query, keys)[2], attend(2 * query, keys)[2]
+        results.append((weights @ values, sharper @ values))
+        row = cells(source, f"({query[0]}, {query[1]})")
+        assert row == [*(f"{weight:.2f}"[1:] for weight in weights), f"{weights @ values:.2f}"]
+    once, twice = np.subtract(*results)
+    assert f"the result is {once:.2f}," in page and f"(0, 4), it is {twice:.2f}." in page
 
 
 def test_mask():

@@ -144,8 +144,8 @@ def test_the_parts_of_lesson_2_are_those_of_its_model():
     logits, _, weights = model(interventions.cases().inputs)
     states = interventions.first_states(model)
     np.testing.assert_allclose(interventions.all_weights(states), weights, atol=1e-5)
-    told = interventions.difference_told(model, states, weights.numpy()[:, 3])
-    assert told.tolist() == logits.numpy()[:, 3].argmax(axis=-1).tolist()
+    predicted = interventions.predicted_difference(model, states, weights.numpy()[:, 3])
+    assert predicted.tolist() == logits.numpy()[:, 3].argmax(axis=-1).tolist()
     right = (logits.numpy().argmax(axis=-1) == interventions.cases().answers).all(axis=-1)
     assert LESSONS[2].scores(model)[0] == pytest.approx(interventions.cases().chances @ right)
 
