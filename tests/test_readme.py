@@ -20,6 +20,7 @@ SECTIONS = [
     "Must it look there?",
     "Exercises",
     "What to remember",
+    "Commands",
 ]
 every_lesson = pytest.mark.parametrize("page", LESSONS, ids=lambda page: page.parent.name)
 
