@@ -60,18 +60,50 @@ def test_counting_in_code(capsys):
         assert [float(number) for number in one] == pytest.approx(list(map(float, other)), abs=0.0005)
 
 
-def test_the_best_of_ten_keys(capsys):
-    """What the lines of Lesson 1 print is what it says, with the division, without it, and at depth 512."""
+def test_exp_turns_differences_into_ratios():
+    """Adding 1 to all logits changes no weight; divided by their sum, the first of them would change."""
+    logits = np.array([1.4, 0, 0, 0, 0])
+    weights = np.exp(logits + 1) / np.exp(logits + 1).sum()
+    assert weights == pytest.approx(np.exp(logits) / np.exp(logits).sum())
+    first, total = logits[0] + 1, (logits + 1).sum()
+    assert f"{first:.1f} / {total:.1f} = {first / total:.3f} of".replace(" 0.", " .") in text(1)
+    assert f"e^1.4 = {weights[0] / weights[1]:.3f} times" in text(1)
+
+
+def test_standard_deviations():
+    """What layer normalization divides by in the two rows of Lesson 1, each with the query that it adds."""
+    mean = np.eye(4)[[1, 2, 0, 2, 3]].mean(axis=0)
+    assert f"The mean is ({' '.join(f'{number:.1f}'[1:] for number in mean)})" in text(1)
+    deviations = [(mean + 2.8 * np.eye(4)[letter]).std() for letter in (1, 2)]
+    assert f"is {deviations[0]:.2f} in row A and {deviations[1]:.2f} in row B" in text(1)
+
+
+def test_dot_product_and_additive_attention_in_code(capsys):
+    """What the answers of Lesson 1 compute is what Keras computes, on the page and on other arrays."""
     page = program.script(1).with_name("README.md").read_text(encoding="utf-8")
-    (lines,) = re.findall(r"^```\n(import numpy as np\nquery, keys.*?)^```", page, re.MULTILINE | re.DOTALL)
-    np.random.seed(0)
-    raw = lines.replace(" / 8)", ")")
-    for source in (lines, raw, raw.replace("64", "512")):
-        exec(source, {})
-    printed = [list(map(float, line.split())) for line in capsys.readouterr().out.splitlines()]
-    assert printed[0] == pytest.approx((0.32, 0), abs=0.01) and "it gets .32" in page
-    assert printed[1] == pytest.approx((0.86, 1 / 3), abs=0.03) and "keys gets .86" in page
-    assert printed[2][1] == pytest.approx(0.7, abs=0.05) and "in about 70% of the draws" in page
+    asked = page.partition("\n## Exercises\n")[2].partition("\n## ")[0]
+    names, means = {}, []
+    for block in re.findall(r"^ +```\n(.*?)^ +```$", asked, re.MULTILINE | re.DOTALL):
+        exec(textwrap.dedent(block), names)
+        means.append([float(number) for number in re.findall(r"\d\.\d+", capsys.readouterr().out)[:4]])
+    assert len(means) == 4
+    assert means[0] == pytest.approx(means[1], abs=1e-6) and means[2] == pytest.approx(means[3], abs=1e-6)
+
+    generator = np.random.default_rng(0)
+    query, key, value, of_query, of_key, vector = (
+        generator.normal(size=size) for size in ((3, 4), (5, 4), (5, 6), (4, 7), (4, 7), 7)
+    )
+    dot, additive = names["tf"].keras.layers.Attention(), names["tf"].keras.layers.AdditiveAttention()
+    projected = query @ of_query, value, key @ of_key
+    additive.build([array[None].shape for array in projected])
+    additive.scale.assign(vector)
+    for layer, arrays, found in (
+        (dot, (query / 2, value, key), names["attend"](query, key, value)),
+        (additive, projected, names["attend_additively"](query, key, value, of_query, of_key, vector)),
+    ):
+        inputs = [array[None].astype(np.float32) for array in arrays]
+        for ours, theirs in zip(found, layer(inputs, return_attention_scores=True), strict=True):
+            assert ours == pytest.approx(theirs[0].numpy(), abs=1e-5)
 
 
 def test_difference():

@@ -23,7 +23,7 @@ LINEUP = {
     "A: equal weights": setup("A"),
     MAIN: setup(),
     "B: the own letter × 100": setup("B 100.0"),
-    "B+N: fixed as they are learnt": setup("B 3.8+N"),
+    "B+M: fixed as they are learnt": setup("B 3.8+M"),
 }
 LONG = {label: lineup._replace(flags="--steps 8000") for label, lineup in LINEUP.items()}
 PARTS = {
@@ -33,7 +33,6 @@ PARTS = {
     "A: equal weights": setup("A"),
     "A+E: equal weights, no layer norm": setup("A+E"),
     "A+F: equal weights, a ReLU in place of layer norm": setup("A+F"),
-    "A+M: equal weights, query *times* weighted mean, no layer norm": setup("A+M"),
     "A+E+G: equal weights, no layer norm, a dense layer for each row": setup("A+E+G"),
 }
 LENGTHS = {
@@ -43,10 +42,8 @@ LENGTHS = {
     SUM: setup("C"),
 }
 DELAYED = {"H: no √depth": "H", "I: separate keys and values": "I", "J: additive score": "J"}
-AGAIN = setup("H"), range(11, 21)
 SETUPS = [(each, TEN) for each in (*LINEUP.values(), *LONG.values(), *PARTS.values(), *LENGTHS.values())]
 SETUPS += [(setup(edit + more), TEN) for edit in DELAYED.values() for more in ("", "+K")]
-SETUPS += [AGAIN]
 TESTED_LENGTHS = range(1, 21)
 SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
 FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 1½": 1.5, "× 2": 2, "× 2½": 2.5, "× 3": 3}  # Of the logits.
@@ -70,7 +67,6 @@ def report(cache):
         "Parts taken away", {label: cache.models(each, TEN) for label, each in PARTS.items()}, True
     )
     print_delayed(cache)
-    print_saturation()
 
 
 def scores(model):
@@ -102,6 +98,14 @@ def ratios(model):
     return np.exp(logarithms[:, 0].mean()), np.exp(logarithms[:, 1:].mean())
 
 
+def query_key_cosines(model):
+    """Return the cosine of each output step's query and its own letter's key, both less their means, (3,)."""
+    key = model.key_layer(np.eye(4, dtype=np.float32)[1:]).numpy()
+    query, key = (vectors - vectors.mean(axis=-1, keepdims=True) for vectors in (model.query.numpy()[0], key))
+    norms = np.linalg.norm(query, axis=-1) * np.linalg.norm(key, axis=-1)
+    return (query * key).sum(axis=-1) / norms
+
+
 def untrained(cache, directions=None):
     """Return models as the training runs begin, a list: their queries are zeros.
 
@@ -127,6 +131,8 @@ def print_training(cache):
     for label, values in (("a blank's", times[..., 0]), ("another letter's", times[..., 1:])):
         rows.append([label, measuring.summary(values.ravel()), f"{(values > 1).sum()} of {values.size}"])
     measuring.table("The own letter's weight, times", ["", "times", "above 1"], rows)
+    cosines = measuring.summary(np.ravel([query_key_cosines(model) for model in models]))
+    print(f"\nThe cosine of an output step's query and its letter's key: {cosines}")
     compare_scores("Before the training and after it", {"before": untrained(cache), "after": models})
 
 
@@ -313,30 +319,22 @@ def with_other_deviation(model):
 def print_standard_deviations(cache):
     """Print what layer norm divides by, how answers follow it, and what is said to letters of one kind."""
     groups = {label: cache.models(each, TEN) for label, each in LINEUP.items()}
-    head = ["", "right, one c for all", "right, one length for all"]
-    measuring.compare("One vector or one length for all", head, groups, same_for_all, "%", "%")
-    head = ["", "the length's count", "within one", "c's count", "control: both are the same"]
-    title = "Divided by another sequence's length"
+    head = ["", "right, one c for all", "right, one standard deviation for all"]
+    measuring.compare("One vector or one deviation for all", head, groups, same_for_all, "%", "%")
+    head = ["", "the deviation's count", "within one", "c's count", "control: both are the same"]
+    title = "Divided by another sequence's standard deviation"
     measuring.compare(title, head, {MAIN: groups[MAIN]}, with_other_deviation, *["%"] * 4)
-    data, rows = measuring.new_data(TASK), {}
-    for label, steps in ((MAIN, LINEUP), ("B+N: fixed as they are learnt", LINEUP)):
-        for model in cache.models(steps[label], TEN):
-            deviation = apart(model, data)[1][..., 0]
-            rows.setdefault(label, []).append([deviation[data.answers == n].mean() for n in range(7)])
-    rows = {"the length": rows[MAIN], "the length, B+N": rows["B+N: fixed as they are learnt"]}
-    measuring.compare("The mean length", ["letters there", *range(7)], rows, list, *["{:.2f}"] * 7)
-    long = cache.models(LONG["B+N: fixed as they are learnt"], TEN)
-    for title, models in (("2,000", groups["B+N: fixed as they are learnt"]), ("8,000", long)):
-        rises = [
-            [apart(model, data)[1][..., 0][data.answers == n].mean() for n in (0, 1)] for model in models
-        ]
-        pairs = [f"{after - before:+.3f} and {scores(model)[0]:.1%} right"
-                 for (before, after), model in zip(rises, models, strict=True)]  # fmt: skip
-        print(f"\nB+N after {title} steps, how the length changes from no letter to one: {'; '.join(pairs)}")
-    lengths = {text: [apart(model, measuring.spell(TASK, text))[1][0, :, 0] for model in groups[MAIN]]
-               for text in ONE_KIND}  # fmt: skip
-    head = ["the length of row", "A", "B", "C"]
-    measuring.compare("Letters of one kind, `main.py`", head, lengths, list, *["{:.2f}"] * 3)
+    data, means = measuring.new_data(TASK), []
+    for model in groups[MAIN]:
+        deviation = apart(model, data)[1][..., 0]
+        means.append([deviation[data.answers == n].mean() for n in range(7)])
+    head = ["letters there", *range(7)]
+    rows = {"the standard deviation": means}
+    measuring.compare("The mean standard deviation", head, rows, list, *["{:.2f}"] * 7)
+    deviations = {text: [apart(model, measuring.spell(TASK, text))[1][0, :, 0] for model in groups[MAIN]]
+                  for text in ONE_KIND}  # fmt: skip
+    head = ["the standard deviation of row", "A", "B", "C"]
+    measuring.compare("Letters of one kind, `main.py`", head, deviations, list, *["{:.2f}"] * 3)
     rows = []
     for label, each in {**PARTS, **LENGTHS}.items():
         models = cache.models(each, TEN)
@@ -441,7 +439,7 @@ def right_by_length(models, lengths=TESTED_LENGTHS):
 
 def print_lengths(cache):
     """Print what models that were trained at length 10 say at other lengths."""
-    lengths = (1, 5, 7, 8, 9, 10, 11, 12, 13, 20)
+    lengths = (5, 9, 10, 11, 20)
     curves = {label: right_by_length(cache.models(each, TEN), lengths) for label, each in LENGTHS.items()}
     rows = [[label, *map(measuring.percent, curve.T)] for label, curve in curves.items()]
     measuring.table("Right, trained at length 10", ["`--sample_len`", *lengths], rows)
@@ -460,26 +458,9 @@ def print_lengths(cache):
 
 def print_delayed(cache):
     """Print what three changes cost, and how equal weights at first help."""
-    rows, lists = [], {"H: ten further runs": cache.models(*AGAIN)}
-    for label, more in (("without help", ""), ("K: equal weights at first", "+K")):
-        groups = {edit + more: cache.models(setup(edit + more), TEN) for edit in DELAYED.values()}
-        cells = (measuring.percent(scores(model)[0] for model in models) for models in groups.values())
-        rows.append([label, *cells])
-        lists |= groups
-    measuring.table("Held back, and not", ["right", *DELAYED], rows)
-    compare_scores("Run by run", lists, each=True)
-
-
-def print_saturation():
-    """Print the mean largest of ten weights of random queries and keys, without and with the division."""
     rows = []
-    for depth in (4, 16, 64, 256, 1024):
-        generator = np.random.default_rng(0)
-        lengths = np.sqrt(generator.chisquare(depth, (1_000_000, 1)))  # Of the queries.
-        products = lengths * generator.normal(size=(1_000_000, 10))
-        largest = []
-        for logits in (products, products / depth**0.5):
-            weights = np.exp(logits - logits.max(axis=-1, keepdims=True))  # Over that of the largest.
-            largest.append(f"{(1 / weights.sum(axis=-1)).mean():.2f}")
-        rows.append([depth, *largest])
-    measuring.table("Largest of ten weights, random vectors", ["depth", "q·k", "q·k / √depth"], rows)
+    for label, more in (("without help", ""), ("K: equal weights at first", "+K")):
+        groups = [cache.models(setup(edit + more), TEN) for edit in DELAYED.values()]
+        cells = (measuring.percent(scores(model)[0] for model in models) for models in groups)
+        rows.append([label, *cells])
+    measuring.table("Held back, and not", ["right", *DELAYED], rows)

@@ -174,7 +174,7 @@ def draw_diagram(task):
 
 
 def draw_forming(cache):
-    """Draw the heatmap of Task 1 while it forms: in one picture, and as four stills of a screen each."""
+    """Draw the heatmap of Task 1 while it forms, and when it has."""
     maps = {"Training step 0": (SHOWN[1], np.full((1, 3, 10), 0.1))}  # The queries begin as zeros.
     for step, flags in ((200, "--steps 200"), (500, "--steps 500"), (2000, "")):
         weights = attention(cache, lesson_1.setup(flags=flags), SHOWN[1], seeds=[1])
@@ -182,9 +182,6 @@ def draw_forming(cache):
     draw_heatmaps(1, "attention_forming", maps, COUNTS, (8, 10))
     last = {"Encoder-decoder attention": (SHOWN[1], weights)}
     draw_heatmaps(1, "encoder_decoder_attention", last, COUNTS, (8, 4))
-    with pyplot.rc_context({"font.size": 18, "axes.titlesize": 26}):
-        for number, title in enumerate(maps, start=1):
-            draw_heatmaps(1, f"forming_{number}", {title: maps[title]}, COUNTS, (11.2, 6.3))
 
 
 def draw_lineup(cache):
