@@ -6,7 +6,7 @@ import textwrap
 import numpy as np
 import program
 import pytest
-from experiments import by_hand, formula
+from experiments import formula
 
 
 def text(task, name="README.md"):
@@ -161,16 +161,6 @@ def test_projections_and_heads():
     once, twice = np.subtract(results[1], results[2])
     assert f"W_O subtracts: {once:.2f}" in page and f"it subtracts, which gives {once:.2f}, computed" in page
     assert f"(0, 4), we get {twice:.2f}." in page
-
-
-def test_heads_are_drawn_with_the_numbers_of_the_page(monkeypatch):
-    figures = []
-    monkeypatch.setattr(by_hand.pictures, "save", lambda figure, task, name: figures.append(figure))
-    by_hand.draw_heads()
-    drawn = [text.get_text() for axes in figures[0].axes for text in axes.texts]
-    by_hand.pyplot.close(figures[0])
-    for number in (".93", ".06", ".98", "4.24", "−1.41", "2.81", "1.02", "1.78"):
-        assert number in drawn
 
 
 def test_heads_and_mask_in_code(capsys):
