@@ -107,24 +107,39 @@ def test_dot_product_and_additive_attention_in_code(capsys):
 
 
 def test_difference():
-    decodings = [(3, 0, 3), (0, 3, 1), (1, -1, 0)]
-    products, logits, weights, mixture = attend((1, -1, 0), decodings)
+    states = [(3, 0, 4), (0, 3, 3), (1, -1, 0)]
+    products, logits, weights, mean = attend((1, -1, 0), states)
     assert row(2, "dot product") == pytest.approx(products)
     assert row(2, "logit") == pytest.approx(logits, abs=0.005)
     assert row(2, "weight") == pytest.approx(weights, abs=0.005)
-    assert f"({written(mixture)})" in text(2)
-    _, _, weights, mixture = attend((-1, 1, 0), [(3, 0, 1), (0, 3, 3), (-1, 1, 0)])
-    assert f"the weights are {written(weights[:2])} and {written(weights[2:])}" in text(2)
-    assert f".02 · 1 + .63 · 3 = {mixture[2]:.2f}" in text(2)
-    products, logits, weights, _ = attend((3, 0, 3), decodings)
+    assert f"({written(mean)})" in text(2) and f"of the {mean[2]:.2f} comes from A's count" in text(2)
+    assert abs(mean[2] - 1) > 1  # Else it seems that attention subtracts.
+    _, _, weights, mean = attend((-1, 1, 0), [(3, 0, 4), (0, 3, 5), (-1, 1, 0)])
+    assert f"the weights are {written(weights, ', ').replace(', .35', ' and .35')}" in text(2)
+    assert f".02 · 4 + .63 · 5 = {mean[2]:.2f}" in text(2)
+    products, logits, weights, _ = attend((3, 0, 4), states)
     assert f"dot products are {products[0]:.0f}, {products[1]:.0f} and {products[2]:.0f}" in text(2)
     assert f"logits {written(logits[:2])} and {written(logits[2:])}" in text(2)
     assert weights == pytest.approx((1, 0, 0), abs=0.005)
-    for name, query in zip(("A", "B", "the difference step"), decodings, strict=True):
-        assert f"| {name} asks | {written(attend(query, decodings)[2], ' | ')} |" in text(2)
-    _, logits, weights, _ = attend((2, -2, 0), 2 * np.array(decodings))
+    assert [np.dot(vector, vector) for vector in states[:2]] == [25, 18] and "25 for A, 18 for B" in text(2)
+    for name, query in zip(("A", "B", "the difference step"), states, strict=True):
+        assert f"| {name} asks | {written(attend(query, states)[2], ' | ')} |" in text(2)
+    _, logits, weights, _ = attend((2, -2, 0), 2 * np.array(states))
     assert f"logits {written(logits[:2])} and {written(logits[2:])}" in text(2)
     assert f"the weights {written(weights[:2])} and {written(weights[2:])}" in text(2)
+
+
+def test_difference_in_code(capsys):
+    """The lines of Lesson 2 print what stands behind them, the numbers of its example."""
+    page = program.script(2).with_name("README.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^```\n(import numpy as np\n.*?)^```", page, re.MULTILINE | re.DOTALL)
+    exec(lines, {})
+    said = [comment.split() for comment in re.findall(r"^print.*  # ([- .\d]+)$", lines, re.MULTILINE)]
+    printed = [line.strip("[]").split() for line in capsys.readouterr().out.splitlines()]
+    assert len(said) == len(printed) == 2
+    for one, other in zip(said, printed, strict=True):
+        assert list(map(float, one)) == list(map(float, other))
+    assert ["2.24", "-.29", "2.57"] in said
 
 
 def test_prices():

@@ -150,15 +150,6 @@ def test_the_parts_of_lesson_2_are_those_of_its_model():
     assert LESSONS[2].scores(model)[0] == pytest.approx(interventions.cases().chances @ right)
 
 
-def test_what_the_last_layer_gets_is_read_and_nothing_is_changed():
-    interventions = LESSONS[2].interventions
-    model = program.load(2).AttentionModel(**program.load(2).DEFAULTS)
-    learnt = model.logits_layer.get_weights()
-    states = interventions.last_states(model)
-    np.testing.assert_allclose(states, interventions.first_states(model), atol=1e-6)
-    assert all((before == after).all() for before, after in zip(learnt, model.logits_layer.get_weights()))
-
-
 def test_weight_that_is_taken_goes_to_the_others():
     weights = np.array([[0.5, 0.25, 0.125, 0.125]])
     taken = LESSONS[2].interventions.without(weights, 0, np.array([0.25]))

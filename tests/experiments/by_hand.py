@@ -94,7 +94,7 @@ def draw():
     letters = [(f"'{letter}'", np.eye(4)["␣ABC".index(letter)]) for letter in "AB␣BC"]
     columns = ["query · key", "÷ √4", "exp"]
     draw_example(1, (18, 10.2), (0, 2.8, 0, 0), "query for 'A'", letters, "␣ABC", columns)
-    decodings = [("A", (3, 0, 3)), ("B", (0, 3, 1)), ("difference", (1, -1, 0))]
+    states = [("A", (3, 0, 4)), ("B", (0, 3, 3)), ("difference", (1, -1, 0))]
     symbols, columns = ["A?", "B?", "count"], ["query · key", "÷ √3"]
-    draw_example(2, (15, 7.9), (1, -1, 0), "difference asks", decodings, symbols, columns)
+    draw_example(2, (15, 7.9), (1, -1, 0), "difference asks", states, symbols, columns)
     draw_signal()

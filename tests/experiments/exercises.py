@@ -9,14 +9,13 @@ import shlex
 from . import lesson_1, lesson_2, lesson_3, measuring, programs
 
 SEEDS = range(1, 11)
-COMMAND = re.compile(r"`python3\s+main\.py\s+(--test\s[^`]+)`")
+COMMAND = re.compile(r"`python3\s+main\.py\s+(--test\b[^`]*)`")
 # What a reader trains for the exercises of a lesson, by the folder that --savepath names and the variant.
 TRAINED = {
     1: {"models/": lesson_1.setup(), "models/sure": lesson_1.setup("B 100.0"),
         "models/sum": lesson_1.setup("C")},
-    2: {"models/plain": lesson_2.PLAIN, "models/plain4000": lesson_2.LONG["plain, 4,000 steps"],
-        "models/self --self_att": lesson_2.ASKING, "models/even --self_att": lesson_2.setup("B"),
-        "models/self4000 --self_att": lesson_2.LONG["`--self_att`, 4,000 steps"]},
+    2: {"models/": lesson_2.PLAIN, "models/ --self_att": lesson_2.ASKING,
+        "models/long": lesson_2.LONG["plain, 4,000 steps"], "models/even --self_att": lesson_2.setup("B")},
     3: {"models/plain": lesson_3.PLAIN, "models/pos --pos_enc": lesson_3.POSITIONS,
         "models/start --pos_enc": lesson_3.ONE_STEP},
 }  # fmt: skip

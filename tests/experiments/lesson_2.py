@@ -78,7 +78,7 @@ def report(cache):
     print_pairs(groups, {label: cache.models(each, ELEVEN_TO_TWENTY) for label, each in AGAIN.items()})
     trio = {label: groups[f"{label}, 1,000 steps"] for label in TRIO}
     asking, untrained = trio["`--self_att`"], cache.models(ONE_STEP, TEN)
-    print_probes({label: groups[label] for label in BY_STEPS | NORMS}, asking, untrained)
+    print_probe(asking, untrained)
     print_weights(trio, groups, asking, untrained)
     interventions.report(asking, untrained, groups["F: as it learns to"])
 
@@ -107,28 +107,20 @@ def print_pairs(groups, again):
     measuring.table("In how many pairs with one seed the first has the smaller loss", head, rows)
 
 
-def print_probes(groups, asking, untrained):
-    """Print what the best last layer reads, with its controls."""
-    states = {label: list(map(interventions.last_states, models)) for label, models in groups.items()}
+def print_probe(asking, untrained):
+    """Print what a new last layer for the difference reads from networks that have learnt nothing."""
     queries = [interventions.random_query(model, seed) for seed, model in enumerate(asking)]
-    random = [interventions.first_states(*pair) for pair in zip(untrained, queries, strict=True)]
-    states["random queries, untrained"] = random
-    states["random queries, untrained, with self-attention"] = [
-        network.self_attention(vectors, vectors, vectors)[0].numpy()
-        for network, vectors in zip(untrained, random, strict=True)
-    ]
-    shares = interventions.cases().inputs.mean(axis=1)
-    states["no network, the shares of the letters"] = [np.repeat(shares[:, None], 4, axis=1)]
-    head = [f"new last layer: {name}" for name in ("sequences", "counts", "differences")]
-    head = ["", *head, "one for the difference alone"]
-    measuring.compare("With the best last layer", head, states, interventions.probed, *["%"] * 4)
+    pairs = zip(untrained, queries, strict=True)
+    states = {"random queries, untrained": [interventions.first_states(*pair) for pair in pairs]}
+    head = ["", "with the new last layer"]
+    measuring.compare("From a network that has learnt nothing", head, states, interventions.probed, "%")
 
 
 def print_weights(trio, groups, asking, untrained):
     """Print to what output step 3 attends: letters, and other output steps."""
     mixing = {"B": groups["B: both, and mixed with the average"]}
     blind = groups["F: as it learns to"]
-    rows = trio | mixing | {"F": blind, "before the training": untrained}
+    rows = trio | mixing
     head = ["the difference step's weight, relative to a blank", "on an 'A'", "on a 'B'", "on a 'C'"]
     head += ["the largest of the four over the smallest"]
     title, forms = "The difference step's weights on letters", ["{:.2f}"] * 4
@@ -139,10 +131,9 @@ def print_weights(trio, groups, asking, untrained):
     rows["random queries, untrained"] = [interventions.first_states(*pair) for pair in pairs]
     rows["F"] = list(map(interventions.blind_states, blind))
     head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
-    head += ["the larger one gets more", "the larger one's least part of both"]
-    title, forms = "The difference step's weights on output steps", [*["{:.2f}"] * 4, "%", "{:.2f}"]
+    head += ["the larger one gets more"]
+    title, forms = "The difference step's weights on output steps", [*["{:.2f}"] * 4, "%"]
     measuring.compare(title, head, rows, interventions.on_counts, *forms)
     rows = {f"{label}, never used": trio[label] for label in ("plain", "A")}
-    head = ["", "a count on itself", "output step 3 on itself", "a count's is its largest"]
-    title, forms = "What the attention to each other would be", ["{:.2f}", "{:.2f}", "%"]
-    measuring.compare(title, head, rows, interventions.on_itself, *forms)
+    title, head = "What the attention to each other would be", ["", "a count on itself"]
+    measuring.compare(title, head, rows, interventions.on_itself, "{:.2f}")

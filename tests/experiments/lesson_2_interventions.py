@@ -12,7 +12,7 @@ import numpy as np
 from . import formula, measuring
 
 TASK = 2
-SIZES = 0.03, 0.1, 0.2, 0.3, 0.5, 1.0  # Of random queries; those of the trained model are 1.
+SIZES = 0.1, 0.3, 1.0  # Of random queries; those of the trained model are 1.
 
 
 @functools.cache
@@ -66,28 +66,11 @@ def random_query(trained, seed, size=1):
 # --- What a new last layer reads ------------------------------------------------------------------------
 
 
-def last_states(model):
-    """Return what the last dense layer of a model gets, float (286, 4, hidden).
-
-    Its kernel becomes a part of the unit matrix, so that it hands on eleven of the numbers at a time.
-    """
-    layer, parts = model.logits_layer, []
-    learnt = layer.get_weights()
-    hidden, counts = layer.kernel.shape
-    for first in range(0, hidden, counts):
-        layer.set_weights([np.eye(hidden, counts, -first), np.zeros(counts)])
-        parts.append(model(cases().inputs)[0].numpy())
-    layer.set_weights(learnt)
-    return np.concatenate(parts, axis=-1)[..., :hidden]
-
-
 def probed(states):
-    """Return which sequences, counts, differences the best last layer gets right, and one for the latter."""
-    answers, chances = cases().answers, cases().chances
-    right = measuring.probe(states, answers, chances)(states) == answers
-    alone = measuring.probe(states[:, 3], answers[:, 3], chances)(states[:, 3]) == answers[:, 3]
-    rights = right.all(axis=1), right[:, :3].mean(axis=1), right[:, 3], alone
-    return chances @ np.column_stack(rights)
+    """Return which differences the best last layer for them alone gets right, a list of one fraction."""
+    difference, chances = cases().answers[:, 3], cases().chances
+    read = measuring.probe(states[:, 3], difference, chances)
+    return [chances @ (read(states[:, 3]) == difference)]
 
 
 def with_other_weights(model):
@@ -106,7 +89,7 @@ def with_other_weights(model):
     ):
         changed = model.self_attention.layer_norm(weights @ vectors + vectors).numpy()
         predicted = chances @ (model.logits_layer(changed).numpy().argmax(axis=-1) == answers)
-        right[name] = predicted[:3].mean(), predicted[3], *probed(changed)[1:]
+        right[name] = predicted[:3].mean(), predicted[3], *probed(changed)
     return right
 
 
@@ -121,24 +104,21 @@ def beside_a_blank(model):
 
 
 def on_itself(model, query=None):
-    """Return the mean weights of a count and of step 3 on themselves; how often a count's is its largest."""
-    weights, chances = all_weights(first_states(model, query)), cases().chances
-    itself = chances @ np.diagonal(weights, axis1=1, axis2=2)
-    largest = chances @ (weights.argmax(axis=-1) == np.arange(4))
-    return itself[:3].mean(), itself[3], largest[:3].mean()
+    """Return the mean weight of a count on itself, a list of one number."""
+    weights = all_weights(first_states(model, query))
+    itself = cases().chances @ np.diagonal(weights, axis1=1, axis2=2)
+    return [itself[:3].mean()]
 
 
 def on_counts(states):
-    """Return to what output step 3 attends where A ≠ B, six numbers, for the hidden states of all cases.
+    """Return to what output step 3 attends where A ≠ B, five numbers, for the hidden states of all cases.
 
-    The mean weights on the larger count, the smaller, 'C', itself; how often the larger one gets more; the
-    least part that it gets, in any case, of what these two get together.
+    The mean weights on the larger count, the smaller, 'C', itself; how often the larger one gets more.
     """
     differ, larger, chances = unequal()
     weights = all_weights(states)[differ, 3]
     most, least = (weights[np.arange(len(weights)), step] for step in (larger, 1 - larger))
-    means = chances @ np.column_stack([most, least, weights[:, 2:], most > least])
-    return *means, (most / (most + least)).min()
+    return chances @ np.column_stack([most, least, weights[:, 2:], most > least])
 
 
 # --- Interventions at output step 3 ---------------------------------------------------------------------
@@ -171,12 +151,9 @@ def with_less_weight(model):
     differ, larger, chances = unequal()
     states, difference = first_states(model)[differ], cases().answers[differ, 3]
     weights = all_weights(states)[:, 3]
-    most, least = (weights[np.arange(len(weights)), step] for step in (larger, 1 - larger))
-    own, measured = weights[:, 3], {}
+    most, own, measured = weights[np.arange(len(weights)), larger], weights[:, 3], {}
     for name, step, amount in (
         ("nothing", larger, 0 * most),
-        ("all of the smaller count's", 1 - larger, least),
-        ("the larger count's, as much as the smaller has", larger, least),
         ("all of its own", 3, own),
         ("the larger count's, as much as it has itself", larger, np.minimum(own, most)),
         ("all of the larger count's", larger, most),
@@ -267,10 +244,9 @@ def patched(model, states_of=first_states):
 
 def report(trained, untrained, blind):
     """Print it all, for lists of models with --self_att, trained and after one step, and of edit F."""
-    head = ["changed", "counts right", "differences right", "new last layer: counts"]
-    head += ["new last layer: differences", "with the new last layer"]
+    head = ["changed", "counts right", "differences right", "with the new last layer"]
     title = "The weights of all output steps are changed"
-    measuring.compare_cases(title, head, trained, with_other_weights, *["%"] * 5)
+    measuring.compare_cases(title, head, trained, with_other_weights, *["%"] * 3)
     rows = []
     for size in (*SIZES, None):
         label = f"random queries, {size:.0%} of the trained length" if size else "the model's own queries"

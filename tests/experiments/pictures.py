@@ -14,7 +14,7 @@ from . import lesson_1, lesson_2, lesson_3, measuring, programs
 WIDTH = 1680
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Of Okabe and Ito (2008).
 STYLE = {"font.size": 15, "lines.linewidth": 2.5, "lines.markersize": 8, "legend.title_fontsize": 13}
-SHOWN = {1: lesson_1.SHOWN, 2: "ABB CBACBC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
+SHOWN = {1: lesson_1.SHOWN, 2: "BAAC BABAC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
 TINTS = {"A": "#8cbfde", "B": "#f0a878", "C": "#8fd0b9"}  # Of the first three.
 COUNTS = ["count of A", "count of B", "count of C"]
 INPUT, ATTENDED = "Input step (␣ is the blank)", "Letter that is attended to; the first is the signal"
@@ -118,12 +118,12 @@ DIAGRAMS = {
          (4, -1, LEARNT, "the same query", "3 × 64")],
         [(1, 3, "value = key\n10 × 64")]),
     2: (
-        [(DATA, "A  B  B  ␣  C  B  A  C  B  C", "one-hot, 10 × 4"),
+        [(DATA, "B  A  A  C  ␣  B  A  B  A  C", "one-hot, 10 × 4"),
          (LEARNT, "key_layer, dense:\na key for each letter", "key = value, 10 × 64"),
-         (LEARNT, "attention,\nas in Lesson 1", "query = key = value: the decoding, 4 × 64"),
+         (LEARNT, "attention,\nas in Lesson 1", "query = key = value = decoding, 4 × 64"),
          (LEARNT, "with --self_att:\nself_attention", "decoding, 4 × 64"),
          (LEARNT, "logits_layer, dense", "4 × 11 logits: the largest gives the number"),
-         (DATA, "A: 2    B: 4    C: 3    |A − B|: 2", "")],
+         (DATA, "A: 4    B: 3    C: 2    |A − B|: 1", "")],
         [(2, -1, LEARNT, "query, learnt:\nA, B, C, |A − B|", "4 × 64"),
          (2, 1, DATA, "encoder-decoder\nheatmap", "4 × 10"),
          (3, 1, DATA, "self-attention\nheatmap", "4 × 4")], []),
