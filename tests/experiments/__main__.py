@@ -16,6 +16,7 @@ import sys
 
 from . import by_hand, edits, exercises, lesson_1, lesson_2, lesson_3, pictures, play, results, trainings
 from . import transformer as last_page
+from . import transformer_pictures
 
 MODELS = pathlib.Path(__file__).with_name("models")
 LESSONS = {1: lesson_1, 2: lesson_2, 3: lesson_3, "3_transformer": last_page}
@@ -94,7 +95,7 @@ def report(numbers, cache, arguments):
             results.write(name, text)
     if arguments.pictures:
         for number in numbers:
-            pictures.draw(number, cache)
+            (transformer_pictures if number == "3_transformer" else pictures).draw(number, cache)
         by_hand.draw()
         play.embed(cache)
 

@@ -38,6 +38,7 @@ OTHERS = {
     "I: no positions": setup("I"),
     "K: in the first layer, a word gives 1/15 everywhere": setup("K"),
 }
+EQUAL = "G 1: equal weights in the first layer"
 FACTORS = (0, 0.25, 0.5, 2, 3)
 
 
@@ -53,6 +54,7 @@ TABLES = {  # What a page calls a column, and rows of (setup, seeds).
     "four pairs, 1,500 steps": looks("", FIVE) | {FIRST_ROW: (AS_IT_IS, TWENTY)},
     "four pairs, 7,500 steps": looks("--steps 7500", FIVE, SUCCESSFUL),
     "eight pairs, 2,000 steps": looks(EIGHT, FIVE) | {FIRST_ROW: (setup(flags=EIGHT), TEN)},
+    "eight pairs, 4,000 steps": {FIRST_ROW: (setup(flags="--pairs 8 --steps 4000"), TEN)},
     "eight pairs, 10,000 steps": looks("--pairs 8 --steps 10000", TWO, SUCCESSFUL),
     "right": {label: (each, FIVE) for label, each in OTHERS.items()},
 }
@@ -304,15 +306,24 @@ def report(cache):
     head = ["", "reads the whole text", "reads up to the question"]
     measuring.compare("Without a mask", head, groups, reading_and_writing, "%", "%")
     measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_scaled, "%")
-    head = ["", "1st layer: best head, pet on its name", "all heads", "2nd: best head, question on its pet",
-            "all heads", "best head on other pets"]  # fmt: skip
+    head = [
+        "",
+        "first layer: best head, pet on its name",
+        "mean of its heads",
+        "second layer: best head, question on its pet",
+        "mean of those heads",
+        "that best head on all other pets",
+    ]
     groups = {
         "as it is": cache.models(AS_IT_IS, TWENTY),
-        "G 1: equal weights in the first layer": cache.models(FIRST_EQUAL, FIVE),
+        EQUAL: cache.models(FIRST_EQUAL, FIVE),
     }
     measuring.compare("Where heads attend", head, groups, where_heads_attend, *["{:.2f}"] * 5)
     head = ["weight of the question", "on its pet", "on an earlier pet", "on a later one"]
     measuring.compare("On which pets", head, groups, earlier_and_later_pets, *["{:.3f}"] * 3)
-    head = ["swapped", "answers the other pet", "answers the pet of the text"]
-    for label, group in groups.items():
-        measuring.compare_cases(f"Swapped pets, {label}", head, group[:10], swapped, "%", "%")
+    for label, group, name in (
+        ("as it is", models, ""),
+        ("equal weights in the first layer", groups[EQUAL], "G 1: "),
+    ):
+        head = ["swapped", f"{name}answers the other pet", f"{name}answers the pet of the text"]
+        measuring.compare_cases(f"Swapped pets, {label}", head, group, swapped, "%", "%")

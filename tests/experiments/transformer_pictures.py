@@ -24,7 +24,7 @@ def draw_heads(cache):
     words, weights = TEXT.split(), heads_of(cache)
     pets, question = np.arange(1, 8, 2), len(words) - 1
     right = words.index(words[-1]) + 1
-    figure, planes = pyplot.subplots(4, 2, figsize=(10, 20), layout="constrained")
+    figure, planes = pyplot.subplots(4, 2, figsize=(10, 19.4), layout="constrained")
     first = weights[0][:, pets, pets - 1].mean(axis=1).argmax()
     second = weights[1][:, question, right].argmax()
     for layer, head in np.ndindex(2, 4):
@@ -61,7 +61,7 @@ def draw_losses(cache):
 
 
 @pyplot.rc_context(pictures.STYLE)
-def draw(cache):
-    """Draw both."""
+def draw(_, cache):
+    """Draw both, with the models of a trainings.ModelCache."""
     draw_heads(cache)
     draw_losses(cache)
