@@ -14,12 +14,15 @@ has one step for each letter of the vocabulary: how often that letter occurs.
 
 import argparse
 import atexit
+import contextlib
+import errno
 import gc
 import hashlib
 import json
 import math
 import os
 import pathlib
+import re
 import secrets
 import sys
 
@@ -32,7 +35,7 @@ HERE = pathlib.Path(__file__).parent
 ABOUT = f"{TASK}. Begin with --train --test --plot. Defaults are in brackets."
 parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=ABOUT, allow_abbrev=False)
 parser.formatter_class = argparse.MetavarTypeHelpFormatter
-flag = parser.add_argument  # Flags of DEFAULTS stay None: --test must tell "not given" from "given".
+flag = parser.add_argument  # Sizes have no default here: --test must tell "not given" from "given".
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
@@ -53,27 +56,54 @@ either.add_argument("--input", type=str.upper, metavar="TEXT", help='test this, 
 
 
 def parse_arguments(argv=None):
-    """Return the flags; refuse what no model can do. For a saved model, see check()."""
-    arguments = parser.parse_args(argv)
+    """Return the flags and, as .settings, the model that they describe; refuse what no model can do."""
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        hint = 'put quotes around blanks, as in --input "AB BC"' if arguments.input else "see --help"
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}; {hint}")
     if not (arguments.train or arguments.test or arguments.plot):
         parser.exit(2, parser.format_help())
     arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
     for name, value in vars(arguments).items():
-        least = {"seed": 0, "lr": 1e-9}.get(name, 1)
-        if type(value) in (int, float) and not least <= value < 2**32:
+        least = 0 if name == "seed" else 1
+        if type(value) is int and not least <= value < 2**32:
             parser.error(f"argument --{name}: must be at least {least} and below 2**32, not {value}")
-    vocab_size = arguments.vocab_size or (DEFAULTS["vocab_size"] if arguments.train else 26)
-    if not set(arguments.input or "") <= set(LETTERS[: vocab_size + 1]):
-        parser.error(f"argument --input: the letters are {LETTERS[: vocab_size + 1]!r}")
+        if type(value) is float and not 0 < value < 2**32:
+            parser.error(f"argument --{name}: must be above 0 and below 2**32, not {value}")
+    arguments.savepath = arguments.savepath.expanduser()  # No shell does it in --savepath=~/models.
+    arguments.plotpath = arguments.plotpath.expanduser()
+    if arguments.input is not None:
+        arguments.input = arguments.input.replace("␣", " ")  # Our pages show a blank so.
+        if not arguments.input:
+            parser.error('argument --input: the text is empty; write one like --input "AB BC"')
+    given = {name: vars(arguments)[name] for name in DEFAULTS if vars(arguments)[name] is not None}
+    arguments.settings = DEFAULTS | given
+    check(arguments, arguments.settings if arguments.train else {"vocab_size": 26} | given)
     return arguments
+
+
+def check(arguments, settings):
+    """Refuse flags that contradict the settings of a model, a dict."""
+    for name, value in settings.items():
+        if vars(arguments)[name] not in (None, value):
+            parser.error(f"--{name} is {value} in {arguments.savepath}; leave it out, or change --savepath")
+    letters = LETTERS[: settings["vocab_size"] + 1]
+    for letter in arguments.input or "":
+        if letter not in letters:
+            parser.error(f"argument --input: {letter!r} (U+{ord(letter):04X}) is not one of {letters!r}")
 
 
 if __name__ == "__main__":
     parse_arguments()  # Wrong flags do not wait for the imports. main() parses again.
+os.environ["KERAS_BACKEND"] = "tensorflow"  # What you see below is TensorFlow and Keras 3, nothing else.
+os.environ["TF_USE_LEGACY_KERAS"] = "0"
 # Fewer messages, and the same rounding with any number of cores. What you have set yourself wins.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")
+for_notebooks = re.search("inline|ipympl|nbagg", os.environ.get("MPLBACKEND", ""))
+if for_notebooks and "IPython" not in sys.modules:
+    os.environ["MPLBACKEND"] = "agg"  # By !python, a notebook starts a process that cannot draw into it.
 gc.disable()  # Garbage collection would make the imports slower.
 try:
     import matplotlib.pyplot as pyplot
@@ -81,6 +111,8 @@ try:
     import tensorflow as tf
 except ModuleNotFoundError as error:
     sys.exit(f"main.py: error: {error} (in Python {sys.version.split()[0]}); activate .venv, see README.md")
+except KeyboardInterrupt:
+    sys.exit(130)
 gc.freeze()  # Later collections skip what was imported.
 gc.enable()
 
@@ -143,9 +175,10 @@ class Attention(tf.keras.layers.Layer):
 
     def call(self, query, key, value):
         depth = key.shape[-1]
-        logits = tf.matmul(query, key, transpose_b=True) / depth**0.5
-        weights = tf.nn.softmax(logits, axis=-1)
-        return self.layer_norm(tf.matmul(weights, value) + query), weights
+        logits = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, queries, keys)
+        weights = tf.nn.softmax(logits, axis=-1)  # (batch, queries, keys)
+        output = self.layer_norm(tf.matmul(weights, value) + query)  # (batch, queries, depth)
+        return output, weights
 
 
 class AttentionModel(tf.keras.Model):
@@ -153,9 +186,9 @@ class AttentionModel(tf.keras.Model):
 
     Call with one-hot float32 inputs (batch, length, vocab_size + 1).
 
-    Returns:
-        logits: float32 (batch, vocab_size, max_len + 1), a score for each count that a letter may have.
-        weights: float32 (batch, vocab_size, length), how much each output step attends to each input step.
+    Returns, with steps = vocab_size, one output step for each letter:
+        logits: float32 (batch, steps, max_len + 1), a score for each count that a letter may have.
+        weights: float32 (batch, steps, length), how much each output step attends to each input step.
     """
 
     def __init__(self, max_len, vocab_size, hidden):
@@ -168,8 +201,8 @@ class AttentionModel(tf.keras.Model):
         self(tf.zeros((1, max_len, vocab_size + 1)))  # A first call creates the weights of the layers.
 
     def call(self, inputs):
-        key = value = self.key_layer(inputs)
-        decoding, weights = self.attention(query=self.query, key=key, value=value)
+        key = value = self.key_layer(inputs)  # (batch, length, hidden)
+        decoding, weights = self.attention(query=self.query, key=key, value=value)  # (batch, steps, hidden)
         return self.logits_layer(decoding), weights
 
 
@@ -179,10 +212,11 @@ class AttentionModel(tf.keras.Model):
 def train(arguments):
     """Train and save a model; print its loss, with --plot draw it. Return the model and its settings, a dict.
 
-    A loss that is not finite ends the program. So does Ctrl-C, which saves what there is.
+    A loss that is not finite ends the program. So does Ctrl-C, which saves what there is, unless that would
+    replace an earlier model before this training has saved its own first checkpoint.
     """
-    given = {name: value for name, value in vars(arguments).items() if name in DEFAULTS and value is not None}
-    settings = DEFAULTS | given
+    settings = arguments.settings
+    arguments.savepath.mkdir(parents=True, exist_ok=True)  # Better to fail now than after the training.
     if arguments.seed is not None:
         tf.keras.utils.set_random_seed(arguments.seed)
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
@@ -193,6 +227,7 @@ def train(arguments):
 
     @tf.function(jit_compile=True)
     def run_steps(inputs, answers):  # One batch for each training step.
+        loss = 0.0  # Else the loop is traced once more, to find out what it is.
         for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits, *_ = model(inputs[index])
@@ -203,7 +238,7 @@ def train(arguments):
 
     # A call costs more than a small step, so it makes several, up to the next print or save.
     per_call = math.gcd(50, arguments.print_every, arguments.save_every)
-    losses, step = [], 0
+    losses, step, path = [], 0, None
     try:
         while step < arguments.steps:
             inputs, answers = task.next_batch(min(per_call, arguments.steps - step), arguments.batchsize)
@@ -217,14 +252,17 @@ def train(arguments):
             if step % arguments.save_every == 0 or step == arguments.steps:
                 path = save_model(model, settings, step, arguments.savepath)
     except KeyboardInterrupt:
-        step = int(optimizer.iterations)  # Ctrl-C waited for the end of a call, which `step` did not count.
-        if step > 0 and all(np.isfinite(weight).all() for weight in model.weights):
+        step = int(optimizer.iterations.numpy())  # Ctrl-C waits for the end of a call: `step` lags behind.
+        earlier = arguments.savepath / file_name("checkpoint.npz", settings)
+        if path is None and earlier.exists():
+            print(f"main.py: stopped at step {step}; {earlier} is still the earlier model", file=sys.stderr)
+        elif step > 0 and all(np.isfinite(weight).all() for weight in model.weights):
             path = save_model(model, settings, step, arguments.savepath)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         sys.exit(130)
     print(f"Training complete!\nModel saved to {path}.", flush=True)
     if arguments.plot:
-        draw_losses(losses, arguments.plotpath / "loss.png")
+        draw_losses(losses, arguments.plotpath / file_name("loss.png", settings))
     return model, settings
 
 
@@ -245,37 +283,44 @@ def test(arguments, model, settings):
         for step, row in enumerate(weights.round(3)):
             print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
             print(row.tolist())
-
-    length, right = inputs.shape[1], []
-    for _ in range(10):  # Ten batches, smaller ones if the sequences are long.
-        samples, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
-        right.extend(np.argmax(model(samples)[0], axis=-1) == answers)
-    print(f"\nAccuracy on {len(right)} new samples of length {length}: ", end="")
-    print(f"{np.all(right, 1).mean():.2%} of sequences, {np.mean(right):.2%} of output steps", flush=True)
+    print_accuracy(model, task, length=inputs.shape[1])
     if arguments.plot:
         rows = ("Output step", [f"count of {letter}" for letter in task.letters[1:]])
         letters = np.char.replace(task.prettify(inputs)[0, :, 0], " ", "␣")
         columns = ("Input step", [f"{letter}\n{step}" for step, letter in enumerate(letters)])
-        path = arguments.plotpath / "encoder_decoder_attention.png"
+        path = arguments.plotpath / file_name("encoder_decoder_attention.png", settings)
         draw_heatmap("Encoder-decoder attention", weights, rows, columns, path)
 
 
+def print_accuracy(model, task, length):
+    """Print how often a model is right on new samples of this length: whole sequences, and output steps."""
+    right = []
+    for _ in range(10):  # Ten batches, smaller ones if the sequences are long.
+        inputs, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
+        right.extend(np.argmax(model(inputs)[0], axis=-1) == answers)
+    print(f"\nAccuracy on {len(right)} new samples of length {length}: ", end="")
+    print(f"{np.all(right, 1).mean():.2%} of sequences, {np.mean(right):.2%} of output steps", flush=True)
+
+
+@pyplot.style.context("default")  # As on our pages, whatever a matplotlibrc says.
 def draw_losses(losses, path):
     """Draw the loss over the training steps, from a list of (step, loss in nats), into a PNG file."""
     figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
     axes.semilogy(*np.transpose(losses), marker=".")
     axes.set(title=f"{TASK}: loss", xlabel="Training step", ylabel="Cross-entropy (nats per output step)")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(which="both", alpha=0.3)
     save_figure(figure, path)
 
 
+@pyplot.style.context("default")
 def draw_heatmap(title, weights, rows, columns, path):
     """Draw attention weights, float (queries, keys), into a PNG file; rows and columns are (label, names)."""
     cells = np.minimum(0.6, 14 / np.array(weights.shape[::-1]))  # Width, height in inches.
     size = np.maximum(cells * weights.shape[::-1] + (3, 1.5), (5, 2.5))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    brightest = max(2 / weights.shape[1], weights.max())  # Weights that are all equal get the middle colour.
-    image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto")
+    brightest = min(1, max(2 / weights.shape[1], weights.max()))  # Equal weights get the middle colour.
+    image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto", interpolation="nearest")
     figure.colorbar(image, label="Attention weight")
     axes.set(title=title, xlabel=columns[0], ylabel=rows[0])
     for axis, (_, names), cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells):
@@ -298,15 +343,23 @@ def save_figure(figure, path):
 
 # --- Saving and loading ---------------------------------------------------------------
 
-FILE_HASH = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
+TEXT = pathlib.Path(__file__).read_text(encoding="utf-8")  # With one kind of line ends, whatever git makes.
+FILE_HASH = hashlib.sha256(TEXT.encode()).hexdigest()
+
+
+def file_name(name, settings):
+    """Return the name of a file with what is on in a model's settings, a dict: checkpoint_self_att.npz."""
+    stem, ending = name.split(".")
+    return "_".join([stem, *(setting for setting, value in settings.items() if value is True)]) + "." + ending
 
 
 def save_model(model, settings, step, savepath):
-    """Save a model, and what it takes to build it, as checkpoint.npz. Return the path to print."""
+    """Save a model, and what it takes to build it, as a checkpoint. Return the path to print."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
     assert len(arrays) == len(model.weights), "two layers have the same name"
     arrays["description"] = json.dumps(dict(task=TASK, step=step, settings=settings, program=FILE_HASH))
-    return write_file(savepath / "checkpoint.npz", lambda file: np.savez(file, **arrays))
+    path = savepath / file_name("checkpoint.npz", settings)
+    return write_file(path, lambda file: np.savez(file, **arrays))
 
 
 def write_file(path, write):
@@ -317,7 +370,11 @@ def write_file(path, write):
         with part.open("xb") as file:
             write(file)
             file.flush()
-            os.fsync(file.fileno())
+            try:
+                os.fsync(file.fileno())
+            except OSError as error:  # Some file systems cannot; the file is as good as they make it.
+                if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+                    raise
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -326,52 +383,85 @@ def write_file(path, write):
 
 def load_model(arguments):
     """Return the model in --savepath and its settings, a dict; end the program where none fits."""
-    path = arguments.savepath / "checkpoint.npz"
+    path = arguments.savepath / file_name("checkpoint.npz", arguments.settings)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
         description = json.loads(arrays["description"].item())
-        task, settings = description["task"], description["settings"]
+        task, settings, program = (description[name] for name in ("task", "settings", "program"))
     except FileNotFoundError:
-        sys.exit(f"main.py: error: {path}: there is no model yet; train one with --train")
+        sys.exit(f"main.py: error: {path}: there is no model yet; {remedy(arguments)}")
     except Exception as error:  # A damaged or foreign file raises all kinds.
         sys.exit(f"main.py: error: {path} cannot be read ({type(error).__name__}); name another --savepath")
     if task != TASK:
         sys.exit(f"main.py: error: {path}: this is a model of {task}; name another --savepath")
+    unfit = f"main.py: error: {path} does not fit this main.py; undo an edit, or change --savepath"
+    if not isinstance(settings, dict) or kinds(settings) != kinds(DEFAULTS):
+        sys.exit(unfit)
     check(arguments, settings)
     model = AttentionModel(**settings)
     try:
         for weight in model.weights:
             weight.assign(arrays[weight.path.removeprefix("model/")])
     except (KeyError, TypeError, ValueError):
-        sys.exit(f"main.py: error: {path} does not fit this main.py; undo an edit, or change --savepath")
-    if description.get("program", FILE_HASH) != FILE_HASH:  # Older checkpoints lack it.
+        sys.exit(unfit)
+    if program != FILE_HASH:
         print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
     return model, settings
 
 
-def check(arguments, settings):
-    """Refuse flags that contradict a model's settings, a dict."""
+def kinds(settings):
+    """Return the type of each setting, a dict."""
+    return {name: type(value) for name, value in settings.items()}
+
+
+def remedy(arguments):
+    """Return what to do where there is no model: train it, or use one that is there, with other flags."""
+    settings, words = arguments.settings, ["train one with --train"]
     for name, value in settings.items():
-        if getattr(arguments, name) not in (None, value):
-            parser.error(f"--{name} is {value} in {arguments.savepath}; leave it out, or change --savepath")
-    letters = LETTERS[: settings["vocab_size"] + 1]
-    if not set(arguments.input or "") <= set(letters):
-        parser.error(f"argument --input: the model in {arguments.savepath} knows only {letters!r}")
+        if value != DEFAULTS[name]:
+            words.append(f"--{name}" if value is True else f"--{name} {value}")
+    if arguments.savepath != parser.get_default("savepath"):
+        words.append(f"--savepath {arguments.savepath}")
+    sentence = " ".join(words)
+    for name, value in settings.items():
+        if type(value) is bool:
+            variant = file_name("checkpoint.npz", settings | {name: not value})
+            if (arguments.savepath / variant).exists():
+                sentence += f", or leave out --{name}" if value else f", or add --{name}"
+    return sentence
 
 
 # --- The program ----------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def float32():
+    """Let Keras compute in float32, and afterwards again in what a notebook or a keras.json has chosen."""
+    floatx, policy = tf.keras.config.floatx(), tf.keras.config.dtype_policy()
+    tf.keras.config.set_floatx("float32")
+    tf.keras.config.set_dtype_policy("float32")
+    try:
+        yield
+    finally:
+        tf.keras.config.set_floatx(floatx)
+        tf.keras.config.set_dtype_policy(policy)
+
+
+@float32()
 def main(argv=None):
     """Train, test and plot as argv, a list of flags, says; exit with one line where that cannot be done."""
-    arguments = parse_arguments(argv)
+    arguments, backend = parse_arguments(argv), tf.keras.backend.backend()
+    if backend != "tensorflow":
+        sys.exit(f"main.py: error: Keras runs on {backend} here; restart Python, or the notebook's kernel")
     try:
         model, settings = train(arguments) if arguments.train else load_model(arguments)
         if arguments.test:
             test(arguments, model, settings)
         if pyplot.get_fignums():
             pyplot.show()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except (MemoryError, tf.errors.ResourceExhaustedError):
         atexit.register(os._exit, 1)  # Else TensorFlow may crash when Python ends.
         sys.exit("main.py: error: out of memory; one of the sizes is too large for this machine")

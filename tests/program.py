@@ -1,33 +1,19 @@
 """How the tests reach the three programs, as scripts and as modules, and how they read what these print."""
 
 import contextlib
-import functools
-import importlib.util
 import io
 import json
 import os
-import pathlib
 import re
 import string
 import subprocess
 import sys
 
 import numpy as np
+from experiments import programs
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = {1: "1_counting-letters", 2: "2_difference", 3: "3_signal"}
-VARIANTS = {
-    "1": (1, ()),
-    "2": (2, ()),
-    "2 --self_att": (2, ("--self_att",)),
-    "3": (3, ()),
-    "3 --pos_enc": (3, ("--pos_enc",)),
-}
-
-
-def script(task):
-    """Return the path of this task's main.py."""
-    return ROOT / FOLDERS[task] / "main.py"
+ROOT, FOLDERS, VARIANTS = programs.ROOT, programs.FOLDERS, programs.VARIANTS
+script, load = programs.script, programs.load
 
 
 def source(task):
@@ -83,16 +69,6 @@ def refused(completed, status, *words):
 
 
 # --- As modules -------------------------------------------------------------------------------------------
-
-
-@functools.cache
-def load(main):
-    """Return a main.py, a task's number or a path, as a module."""
-    path = script(main) if main in FOLDERS else main
-    specification = importlib.util.spec_from_file_location(f"main of {path.parent.name}", path)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
 
 
 def in_process(main, *flags):

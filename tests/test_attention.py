@@ -4,6 +4,7 @@ import hypothesis
 import numpy as np
 import program
 import pytest
+from experiments import formula
 from hypothesis import strategies
 
 shapes = strategies.tuples(*(strategies.integers(1, 8) for _ in range(4)), strategies.integers(0, 999))
@@ -19,16 +20,8 @@ def arrays(shape):
 
 def attend(query, key, value):
     """Return output and weights by the formula, in float64."""
-    query, key, value = (array.astype(np.float64) for array in (query, key, value))
-    exponentials = np.exp(query @ key.transpose(0, 2, 1) / np.sqrt(key.shape[-1]))
-    weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
-    return normalize(weights @ value + query), weights
-
-
-def normalize(array):
-    """Return layer normalization without its learnt scale and shift, with the epsilon of Keras."""
-    centred = array - array.mean(axis=-1, keepdims=True)
-    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-3)
+    means, weights = formula.attend(query, key, value)
+    return formula.normalize(means + query), weights
 
 
 @hypothesis.given(shapes)
@@ -89,7 +82,7 @@ def test_models_are_made_of_the_formula(name):
         vectors, weights = attend(vectors, vectors, vectors)
         expanded = np.maximum(dense(vectors, f"encoder_layer_{layer}/expand"), 0)
         assert expanded.shape[-1] == 2 * SIZES["hidden"]
-        vectors = normalize(dense(expanded, f"encoder_layer_{layer}/contract") + vectors)
+        vectors = formula.normalize(dense(expanded, f"encoder_layer_{layer}/contract") + vectors)
         expected.append(weights)
     decoding, weights = attend(arrays["query"], vectors, vectors)
     expected.insert(0, weights)
@@ -100,8 +93,8 @@ def test_models_are_made_of_the_formula(name):
     attentions = [weights, *(others[0] if number == 3 else [other for other in others if other is not None])]
     assert logits.shape[-1] == SIZES["max_len"] + 1  # From none to all.
     np.testing.assert_allclose(logits, dense(decoding, "logits_layer"), atol=1e-2)
-    for attention, formula in zip(attentions, expected, strict=True):
-        np.testing.assert_allclose(attention, formula, atol=1e-3)
+    for attention, weights in zip(attentions, expected, strict=True):
+        np.testing.assert_allclose(attention, weights, atol=1e-3)
 
 
 def test_without_positions_the_order_of_letters_is_invisible():

@@ -6,7 +6,7 @@ import textwrap
 import numpy as np
 import program
 import pytest
-from experiments import by_hand
+from experiments import by_hand, formula
 
 
 def text(task, name="README.md"):
@@ -16,11 +16,10 @@ def text(task, name="README.md"):
 
 
 def attend(query, vectors):
-    """Return dot products, logits, weights and mixture; the vectors are keys and values in one."""
-    query, vectors = np.array(query, dtype=float), np.array(vectors, dtype=float)
-    logits = vectors @ query / np.sqrt(len(query))
-    weights = np.exp(logits) / np.exp(logits).sum()
-    return vectors @ query, logits, weights, weights @ vectors
+    """Return dot products, logits, weights and weighted mean; the vectors are keys and values in one."""
+    products = np.array(vectors, dtype=float) @ query
+    ((mean,), (weights,)) = formula.attend([query], vectors, vectors)
+    return products, products / np.sqrt(len(query)), weights, mean
 
 
 def row(task, title):

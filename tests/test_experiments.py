@@ -4,22 +4,24 @@ import importlib
 import itertools
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 
 import numpy as np
 import program
 import pytest
-from experiments import edits, exercises, measuring, trainings
+from experiments import edits, exercises, measuring, programs, results, trainings
 
-LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in edits.FOLDERS}
-RUNS = [run for lesson in LESSONS.values() for run, _ in lesson.RUNS]
-EDITED = {(run.task, run.edit): run for run in RUNS if run.edit}
+LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in program.FOLDERS}
+SETUPS = [setup for lesson in LESSONS.values() for setup, _ in lesson.SETUPS]
+EDITED = {(setup.task, setup.edit): setup for setup in SETUPS if setup.edit}
 
 
 @pytest.fixture(scope="module")
 def edited(tmp_path_factory):
     """Return a function from a task and an edit to the edited main.py as a module."""
-    return trainings.Trainings(tmp_path_factory.mktemp("programs")).module
+    return trainings.ModelCache(tmp_path_factory.mktemp("programs")).module
 
 
 # --- The edits ------------------------------------------------------------------------------------------
@@ -35,8 +37,8 @@ def test_each_edit_on_the_page_is_measured(task):
 def test_an_edit_applies_and_the_edited_model_answers(task, edit, edited):
     """It is built with the flags of its trainings and called; the training belongs to the experiments."""
     module = edited(task, edit)
-    model = module.AttentionModel(**edits.settings(module, *EDITED[task, edit].flags.split()))
-    data = measuring.fresh(task, 2)
+    model = module.AttentionModel(**programs.settings(module, *EDITED[task, edit].flags.split()))
+    data = measuring.new_data(task, 2)
     logits = model(data.inputs)[0]
     answers = module.Task(10, 3, None).answers(data.inputs)
     assert logits.shape == (*answers.shape, 11) and np.isfinite(logits).all()
@@ -102,17 +104,6 @@ def test_fixed_weights_prefer_the_own_letter_by_their_ratio(edited):
     np.testing.assert_allclose(weights, (1 + 15 * np.eye(4)[1:]) / 19, atol=1e-6)
 
 
-def test_a_single_head_without_matrices_is_our_attention(arrays, edited):
-    query, key, value = arrays
-    heads = edited(3, "G 1").Attention()
-    heads(query=query, key=key, value=value)
-    for one in heads.heads.weights:
-        one.assign(np.eye(64).reshape(one.shape) if one.path.endswith("kernel") else 0 * one)
-    ours = edited(3, None).Attention()(query=query, key=key, value=value)
-    for one, other in zip(heads(query=query, key=key, value=value), ours, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-4)
-
-
 def test_a_causal_mask_hides_what_comes_later(arrays, edited):
     _, key, value = arrays
     attention = edited(3, "E").Attention()
@@ -120,27 +111,6 @@ def test_a_causal_mask_hides_what_comes_later(arrays, edited):
     assert (np.triu(weights, 1) == 0).all()
     np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
     assert (attention(query=key[:, :1], key=key, value=value)[1].numpy() > 0).all()
-
-
-def test_a_language_model_writes_by_the_lines_of_the_laboratory(edited, monkeypatch, tmp_path, capsys):
-    module = edited(3, "G 8+H True")
-    inputs, answers = module.Task(10, 3, np.random.default_rng(0)).next_batch(2000)
-    letters = inputs.argmax(axis=-1)
-    by_rule = (letters[:, :-2] + letters[:, 1:-1] - letters[:, 2:]) % 3 == 0
-    assert by_rule.mean(axis=0) == pytest.approx(np.full(9, 0.8 + 0.2 / 3), abs=0.04)
-    assert (answers[:, :-1] == letters[:, 1:]).all()
-    assert (answers[:, -1] == (letters[:, -2] + letters[:, -1]) % 3).all()
-    monkeypatch.setitem(sys.modules, "main", module)
-    monkeypatch.chdir(tmp_path)
-    module.main(["--train", "--pos_enc", "--steps", "100", "--seed", "1"])
-    page = edits.script(3).with_name("experiments.md").read_text(encoding="utf-8")
-    exec(re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)[-1], {})
-    texts = [line.split() for line in capsys.readouterr().out.splitlines()[-9:]]
-    model, places = module.load_model(module.parse_arguments(["--test"]))[0], np.zeros((9, 12), int)
-    places[:, :2] = list(itertools.product(range(3), repeat=2))
-    for place in range(2, 12):  # The mask hides the zeros behind it.
-        places[:, place] = model(np.eye(3)[places[:, :11]])[0].numpy().argmax(axis=-1)[:, place - 1]
-    assert texts == np.array(list("ABC"))[places].tolist()
 
 
 def test_sinusoids_are_those_of_the_formula(edited):
@@ -156,13 +126,11 @@ def test_sinusoids_are_those_of_the_formula(edited):
 
 
 @pytest.mark.parametrize("task", program.FOLDERS)
-def test_given_sequences_get_their_answers(task):
+def test_given_letters_get_their_answers(task):
     text = "ABBBACCA"
     data = measuring.spell(task, text)
     assert data.answers.tolist() == [program.solve(task, text)]
-    assert data.inputs.argmax(axis=-1).tolist() == data.letters.tolist()
-    both = measuring.solved(task, np.vstack([data.letters, data.letters[:, ::-1]]))
-    assert both.inputs.argmax(axis=-1).tolist() == both.letters.tolist()
+    assert "".join(program.load(task).LETTERS[letter] for letter in data.letters[0]) == text
 
 
 def test_a_score_is_the_accuracy_and_the_loss_of_keras():
@@ -174,20 +142,6 @@ def test_a_score_is_the_accuracy_and_the_loss_of_keras():
     right, loss = measuring.score(logits, answers)
     keras = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     assert right == pytest.approx(0.4) and loss == pytest.approx(float(keras(answers, logits)), abs=1e-5)
-
-
-def test_self_attention_weights_are_those_of_the_model():
-    decoding = np.random.default_rng(0).normal(size=(5, 4, 64)).astype(np.float32)
-    attention = program.load(2).AttentionModel(**program.load(2).DEFAULTS | {"self_att": True}).self_attention
-    weights = attention(query=decoding, key=decoding, value=decoding)[1]
-    found = LESSONS[2].interventions.all_weights(decoding)
-    np.testing.assert_allclose(found, weights, atol=1e-5)
-
-
-def test_the_bounds_of_a_language_model():
-    """All letters so far are worth their last two, which can be computed; the bag is worth less."""
-    everything, bag = map(LESSONS[3].interventions.most_next_letters, (False, True))
-    assert everything == pytest.approx((1 / 3 + 9 * (0.8 + 0.2 / 3) + 1) / 11) and 1 / 3 < bag < everything
 
 
 def test_the_bound_is_that_of_all_sequences():
@@ -205,14 +159,32 @@ def test_the_bound_is_that_of_all_sequences():
     assert (round(least, 4), round(most, 4)) == (0.8038, 0.5901)
 
 
-def test_a_new_last_layer_reads_small_differences_as_well_as_large_ones():
+def test_a_probe_reads_small_differences_as_well_as_large_ones():
     """What tells the answer surely is three hundred times smaller than what tells it often."""
     generator = np.random.default_rng(0)
     answers = generator.integers(3, size=2000)
-    large, small = (np.eye(3)[answers] + spread * generator.normal(size=(2000, 3)) for spread in (1, 0.2))
+    large, small = (np.eye(3)[answers] + width * generator.normal(size=(2000, 3)) for width in (1, 0.2))
     features = np.hstack([large, 0.003 * small])
-    read = measuring.read_again(features[:1000], answers[:1000])
+    read = measuring.probe(features[:1000], answers[:1000])
     assert (read(features[1000:]) == answers[1000:]).mean() > 0.99
+
+
+def test_a_probe_counts_a_sample_as_often_as_it_is_likely():
+    """The same feature has two answers: the likelier one is right, for all outputs by one layer."""
+    features, answers = np.ones((4, 2, 3)), np.array([[0, 0], [0, 0], [1, 1], [2, 2]])
+    features[2:] += [[[0.1, 0, 0]], [[0, 0.1, 0]]]
+    features[1:3] = features[2:3]
+    chances = np.array([0.1, 0.2, 0.4, 0.3])
+    assert measuring.probe(features, answers, chances)(features).tolist() == [[0, 0], [1, 1], [1, 1], [2, 2]]
+
+
+def test_what_the_last_layer_gets_is_read_and_nothing_is_changed():
+    interventions = LESSONS[2].interventions
+    model = program.load(2).AttentionModel(**program.load(2).DEFAULTS)
+    learnt = model.logits_layer.get_weights()
+    states = interventions.last_states(model)
+    np.testing.assert_allclose(states, interventions.first_states(model), atol=1e-6)
+    assert all((before == after).all() for before, after in zip(learnt, model.logits_layer.get_weights()))
 
 
 @pytest.mark.parametrize("task", LESSONS)
@@ -222,40 +194,159 @@ def test_each_command_of_an_exercise_asks_models_that_are_trained(task, edited):
     asked = page.partition("\n## Exercises\n")[2].partition("\n## ")[0]
     assert len(commands) == len(re.findall(r"python3\s+main\.py\s+--test", asked)) >= 3
     for words in commands:
-        run = exercises.asked(task, words)
-        assert run in RUNS and edited(task, run.edit).parse_arguments(words).test
+        setup = exercises.setup_of(task, words)
+        assert setup in SETUPS and edited(task, setup.edit).parse_arguments(words).test
 
 
 def test_an_exercise_leaves_nothing_where_it_runs(tmp_path, monkeypatch, capsys):
-    run, here = trainings.Run(1, None, "--steps 2"), tmp_path / "here"
+    setup, here = trainings.Setup(1, None, "--steps 2"), tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
-    monkeypatch.setitem(exercises.TRAINED[1], "models/", run)
+    monkeypatch.setitem(exercises.TRAINED[1], "models/", setup)
     monkeypatch.setattr(exercises, "commands", lambda task: ["--test --plot --input AB --plotpath plots"])
-    trained = trainings.Trainings(tmp_path / "cache", [1])
-    trained.train([(run, [1])])
-    exercises.report(1, trained)
+    cache = trainings.ModelCache(tmp_path / "cache", [1])
+    cache.train([(setup, [1])])
+    exercises.report(1, cache)
     assert "1 of 1" in capsys.readouterr().out and list(here.iterdir()) == []
-    assert (trained.savepath(run, 1) / "encoder_decoder_attention.png").exists()
+    assert (cache.savepath(setup, 1) / "encoder_decoder_attention.png").exists()
 
 
 # --- The trainings --------------------------------------------------------------------------------------
 
 
-def test_a_comment_or_a_docstring_does_not_train_anew():
+TRAINS_THE_SAME = {
+    "a docstring": ('    """Return', '    """Give back'),
+    "a comment": ("# One batch for", "# A batch for"),
+    "a flag that trains nothing": ('flag("--seed"', 'flag("--dpi", type=int)\nflag("--seed"'),
+    "a help text": ('help="training steps', 'help="how many steps'),
+    "a colour": ('"white"', '"red"'),
+    "a message": ("is not finite; lower --lr", "is not finite"),
+    "the test": ("attended mainly", "attended mostly"),
+    "the loading": ("allow_pickle=False", "allow_pickle=True"),
+    "the checks": ("not in (None, value)", "!= value"),
+    "the saving": ("np.savez(", "np.savez_compressed("),
+    "a folder": ('HERE / "models"', 'HERE / "trained"'),
+}
+TRAINS_OTHERWISE = {
+    "the softmax": ("tf.nn.softmax(", "tf.nn.sigmoid("),
+    "the learning rate": ("default=1e-", "default=2e-"),
+    "the steps": ('"--steps", type=int, default=', '"--steps", type=int, default=1'),
+    "the batch": ("default=100,", "default=50,"),
+    "a size": ('"hidden": 64', '"hidden": 32'),
+    "the letters": ("ABC", "ACB"),
+    "the answers": ("axis=-2)", "axis=-1)"),
+    "the optimizer": ("Adam(", "SGD("),
+    "the training": ("optimizer.apply(gradients,", "optimizer.apply(2 * gradients,"),
+}
+
+
+@pytest.mark.parametrize("name", TRAINS_THE_SAME | TRAINS_OTHERWISE)
+def test_what_trains_decides_whether_a_model_is_trained_anew(name):
     source = program.source(1)
-    changed = source.replace('    """Return', '    """Give back') + "\n# The end.\n"
-    assert changed != source and trainings.identity(changed) == trainings.identity(source)
-    assert trainings.identity(source) != trainings.identity(source.replace("1e-2", "1e-3"))
+    changed = source.replace(*(TRAINS_THE_SAME | TRAINS_OTHERWISE)[name])
+    assert changed != source
+    assert (trainings.identity(changed) == trainings.identity(source)) == (name in TRAINS_THE_SAME)
+
+
+def test_no_two_edits_train_the_same():
+    texts = {(setup.task, setup.edit) for setup in SETUPS}
+    assert len({trainings.identity(edits.program(*edited)) for edited in texts}) == len(texts)
 
 
 def test_what_is_trained_is_kept_and_a_failure_is_one_line(tmp_path, monkeypatch):
-    run = trainings.Run(1, "A", "--steps 2 --print_every 1")
-    trained = trainings.Trainings(tmp_path)
+    setup = trainings.Setup(1, "A", "--steps 2 --print_every 1")
+    cache = trainings.ModelCache(tmp_path)
     with pytest.raises(trainings.TrainingError, match="^Task 1, edit A, .*--lr: must be .*$"):
-        trained.train([(run, [1]), (run._replace(flags="--lr 0"), [1])])
+        cache.train([(setup, [1]), (setup._replace(flags="--lr 0"), [1])])
     monkeypatch.setattr(trainings.subprocess, "run", None)  # None is needed.
-    weights = trained.models(run, [1])[0](measuring.spell(1, "AAB").inputs)[1]
+    weights = cache.models(setup, [1])[0](measuring.spell(1, "AAB").inputs)[1]
     np.testing.assert_allclose(weights, 1 / 3, atol=1e-6)
-    assert [step for step, _ in trained.losses(run, 1)] == [1, 2]
-    trainings.Trainings(tmp_path).train([(run, [1])])
+    assert [step for step, _ in cache.losses(setup, 1)] == [1, 2]
+    trainings.ModelCache(tmp_path).train([(setup, [1])])
+
+
+def test_todays_text_loads_what_an_earlier_one_has_trained(tmp_path, monkeypatch, capsys):
+    setup, changed = trainings.Setup(1, "A", "--steps 2"), tmp_path / "1_counting-letters" / "main.py"
+    trainings.ModelCache(tmp_path / "cache").train([(setup, [1])])
+    changed.parent.mkdir()
+    text = program.source(1).replace("has changed since", "is another one than")
+    changed.write_text(text, encoding="utf-8")
+    shutil.copy(program.script(1).with_name("experiments.md"), changed.parent)
+    monkeypatch.setattr(programs, "ROOT", tmp_path)
+    cache = trainings.ModelCache(tmp_path / "cache")
+    monkeypatch.setattr(trainings.subprocess, "run", None)
+    weights = cache.models(setup, [1])[0](np.eye(4, dtype=np.float32)[None])[1]
+    np.testing.assert_allclose(weights, 1 / 4, atol=1e-6)
+    assert "is another one than" in capsys.readouterr().err
+
+
+def test_only_trains_and_prints_one_edit(tmp_path):
+    """Its row's flags and seeds, or others; nothing is written, and what does not exist is one line."""
+    words = [sys.executable, "-m", "tests.experiments", "--lesson", "2", "--cache", str(tmp_path)]
+
+    def only(*flags):
+        return subprocess.run([*words, *flags], capture_output=True, encoding="utf-8", cwd=program.ROOT)
+
+    before = program.files(results.FOLDER) if results.FOLDER.exists() else []
+    printed = only("--only", "A", "--seeds", "1-2", "--flags=--self_att --steps 2").stdout
+    assert re.search(rf"^\| A --self_att --steps 2 \| {results.NUMBER} \(", printed, re.MULTILINE)
+    assert len(list(tmp_path.glob("2-*/--*"))) == 2
+    assert (program.files(results.FOLDER) if results.FOLDER.exists() else []) == before
+    refused = only("--only", "Z")
+    assert refused.returncode == 1 and "there is no edit Z" in refused.stderr.splitlines()[-1]
+
+
+# --- The results ----------------------------------------------------------------------------------------
+
+MEASURED = """
+| right | one | two |
+| --- | --- | --- |
+| `A` | 1.0% (0.5 to 2.0) | 3 (2 to 4) |
+| B | 5.0% (4.0 to 6.0) | 7 (6 to 8) |
+
+It ends at 9.0 (8.0 to 9.5).
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "number"),
+    [
+        (MEASURED, 0),
+        ("| | two |\n| --- | --- |\n| B | 7 (6 to 8) |\n", 0),  # A page may show less.
+        ("| | two |\n| --- | --- |\n| [`A`](#a) | 3 (2 to 4) |\n", 0),
+        ("It is 9.0 (8.0\nto 9.5), or 5.0% (4.0 to 6.0).", 0),
+        ("| | two |\n| --- | --- |\n| B | 7 (6 to 9) |\n", 1),  # A digit.
+        ("| | two |\n| --- | --- |\n| B | 3 (2 to 4) |\n", 1),  # Another row's.
+        ("| | one |\n| --- | --- |\n| B | 7 (6 to 8) |\n", 1),  # Another column's.
+        ("| | three |\n| --- | --- |\n| B | 5.0% (4.0 to 6.0) |\n", 0),
+        ("| | three |\n| --- | --- |\n| C | 7 (6 to 8) |\n", 1),  # No such row.
+        ("| | two, the original |\n| --- | --- |\n| B | 0 (0 to 0) |\n", 0),
+        ("It is 9.1 (8.0 to 9.5).", 1),
+    ],
+)
+def test_a_page_is_compared_with_the_results(page, number):
+    assert len(results.differences(page, MEASURED)) == number
+
+
+def measured_for(page):
+    """Return the results that a page shows figures of: of its lesson, of all lessons, or of the speed."""
+    pattern = "speed.md" if page.parent.name == "tests" else f"lesson_{page.parent.name[0]}*.md"
+    pattern = "lesson_*.md" if page.parent == program.ROOT else pattern
+    return "\n".join(file.read_text(encoding="utf-8") for file in sorted(results.FOLDER.glob(pattern)))
+
+
+PAGES = [*program.ROOT.glob("*.md"), *program.ROOT.glob("[123]_*/*.md"), program.ROOT / "tests" / "README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_every_range_of_a_page_was_measured(page):
+    """In the row of the same label, and, where the heads are the same, in the same column."""
+    text = page.read_text(encoding="utf-8")
+    assert results.differences(text, measured_for(page)) == []
+
+
+def test_all_results_are_of_one_machine_and_its_versions():
+    files = sorted(results.FOLDER.glob("*.md"))
+    machines = {file.read_text(encoding="utf-8").splitlines()[2] for file in files}
+    assert len(machines) == 1 and "tensorflow" in machines.pop()
+    assert len(files) >= len(LESSONS)

@@ -1,17 +1,20 @@
-"""Train what the lessons ask for, print their tables and draw their pictures.
+"""Train what the lessons ask for, measure it, and write the figures into results/.
 
-    python -m tests.experiments --lesson 1 --cache FOLDER
-    python -m tests.experiments --pictures
+    python -m tests.experiments
+    python -m tests.experiments --lesson 1 --only A --seeds 1-2
 
-Everything that stands as "median (least to most)" in an experiments.md is in what this prints. Models that
-are trained are kept: after a failure, a second call goes on where the first one stopped.
+All figures of the pages are in results/, each in a row with the label that the page uses. They come from one
+machine. With --seeds or --only, figures are printed and nothing is written. Models that are trained are kept:
+a second call goes on where the first one stopped.
 """
 
 import argparse
+import contextlib
+import io
 import pathlib
 import sys
 
-from . import by_hand, exercises, lesson_1, lesson_2, lesson_3, pictures, play, trainings
+from . import by_hand, edits, exercises, lesson_1, lesson_2, lesson_3, pictures, play, results, trainings
 
 MODELS = pathlib.Path(__file__).with_name("models")
 LESSONS = {1: lesson_1, 2: lesson_2, 3: lesson_3}
@@ -27,34 +30,66 @@ def main():
     """Do it for one lesson, or for all."""
     parser = argparse.ArgumentParser("python -m tests.experiments", description=__doc__.split("\n")[0])
     parser.add_argument("--lesson", type=int, choices=LESSONS, help="only this one (all)")
+    parser.add_argument(
+        "--only", metavar="EDIT", help="only this edit of the lesson, such as A or B 2.0 or A+E"
+    )
+    parser.add_argument("--flags", help='with --only: those of the training, as in --flags="--lr 0.01"')
     parser.add_argument("--cache", default=MODELS, help="a folder that keeps the models (models/)")
-    parser.add_argument("--seeds", type=seeds, help="these in place of those of each training, as in 21-30")
+    parser.add_argument("--seeds", type=seeds, help="these in place of those of each row, as in 21-30")
+    parser.add_argument("--train", action="store_true", help="only train what is missing")
     parser.add_argument("--pictures", action="store_true", help="also draw the pictures, fill play.html")
     arguments = parser.parse_args()
-    if arguments.seeds and arguments.pictures:
-        parser.error("the pictures are those of the seeds of the pages: --pictures goes without --seeds")
+    if arguments.only and not arguments.lesson:
+        parser.error("--only needs --lesson")
+    if arguments.pictures and (arguments.seeds or arguments.only):
+        parser.error("the pictures are those of the pages: --pictures goes without --seeds and --only")
     numbers = [arguments.lesson] if arguments.lesson else list(LESSONS)
+    cache = trainings.ModelCache(arguments.cache, arguments.seeds)
     try:
-        report(numbers, trainings.Trainings(arguments.cache, arguments.seeds), arguments)
-    except trainings.TrainingError as error:
+        if arguments.only:
+            report_edit(LESSONS[arguments.lesson], arguments.only, arguments.flags, cache)
+        elif arguments.train:
+            cache.train([pair for number in numbers for pair in LESSONS[number].SETUPS])
+        else:
+            report(numbers, cache, arguments)
+    except (trainings.TrainingError, edits.EditError) as error:
         sys.exit(f"experiments: error: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
 
 
-def report(numbers, trained, arguments):
-    """Train, print and draw for the lessons with these numbers."""
-    runs = [run for number in numbers for run in LESSONS[number].RUNS]
-    trained.train(runs)
+def report_edit(lesson, edit, flags, cache):
+    """Train one edit, as its row does or with these flags, and print what is right."""
+    rows = [(setup, chosen) for setup, chosen in lesson.SETUPS if setup.edit == edit]
+    setup, chosen = rows[0] if rows else (lesson.setup(edit), lesson.TEN)
+    setup = setup if flags is None else setup._replace(flags=flags)
+    cache.train([(setup, chosen)])
+    label = f"{edit} {setup.flags}".strip()
+    lesson.compare_scores(f"Lesson {setup.task}", {label: cache.models(setup, chosen)}, each=True)
+
+
+def report(numbers, cache, arguments):
+    """Train, measure, write and draw for the lessons with these numbers."""
+    names = [f"lesson_{number}" for number in numbers]
+    others = results.measured_elsewhere(names)
+    if others and not arguments.seeds:
+        sys.exit(f"experiments: error: {others[0]} is of another machine or version: measure all lessons")
+    cache.train([pair for number in numbers for pair in LESSONS[number].SETUPS])
+    texts = []
     for number in numbers:
-        print(f"\n## Lesson {number}", flush=True)
-        LESSONS[number].report(trained)
-        exercises.report(number, trained)
-        if arguments.pictures:
-            pictures.draw(number, trained)
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            LESSONS[number].report(cache)
+            exercises.report(number, cache)
+        texts.append(text.getvalue())
+        print(f"\n## Lesson {number}\n{texts[-1]}", flush=True)
+    if not arguments.seeds:
+        for name, text in zip(names, texts, strict=True):
+            results.write(name, text)
     if arguments.pictures:
+        for number in numbers:
+            pictures.draw(number, cache)
         by_hand.draw()
-        play.embed(trained)
+        play.embed(cache)
 
 
 if __name__ == "__main__":

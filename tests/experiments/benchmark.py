@@ -1,12 +1,15 @@
 """Measure the speed of whole processes, in turns, on a machine that does nothing else.
 
-    python -m tests.experiments.benchmark --before FOLDER --other original PYTHON FOLDER
+    python -m tests.experiments.benchmark --other "the original" PYTHON FOLDER
 
-FOLDER is another version of this project, as after `git worktree add FOLDER VERSION`; or, with a name and
-the PYTHON that runs it, another program with the same folders. The table has medians, and least and most.
+The table, with medians and, for this project, the least and the most, is written into results/speed.md. Other
+programs have the same folders and a PYTHON that runs them. With --before FOLDER, another version of this
+project (as after `git worktree add FOLDER VERSION`) runs in turns as well, and nothing is written.
 """
 
 import argparse
+import contextlib
+import io
 import pathlib
 import subprocess
 import sys
@@ -16,68 +19,71 @@ import time
 import numpy as np
 import tqdm
 
-from . import edits, measuring
+from . import measuring, programs, results
 
-VARIANTS = {
-    "1": (1, "--steps=2000"),
-    "2": (2, "--steps=1000"),
-    "2 --self_att": (2, "--steps=1000 --self_att"),
-    "3": (3, "--steps=2000"),
-    "3 --pos_enc": (3, "--steps=2000 --pos_enc"),
-}
+STEPS = {1: 2000, 2: 1000, 3: 2000}  # The same for all, whatever their defaults are.
+NOW, BEFORE = "this project", "before"
 
 
 def seconds(words):
     """Run a process; return how long it takes, a float."""
     start = time.perf_counter()
-    done = subprocess.run(list(map(str, words)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    if done.returncode:
-        sys.exit(f"benchmark: error: {' '.join(map(str, words))} ended with {done.returncode}")
+    process = subprocess.run(list(map(str, words)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if process.returncode:
+        sys.exit(f"benchmark: error: {' '.join(map(str, words))} ended with {process.returncode}")
     return time.perf_counter() - start
 
 
-def turns(programs, folder):
-    """Return what runs in turns, a dict from (variant, what, name of the program) to a command line.
+def commands(versions, folder):
+    """Return what runs in turns, a dict from (what is measured, name of the version) to a command line.
 
     Args:
-        programs: list of (name, a Python, a folder of the project); the last one is this project.
+        versions: list of (name, a Python, a folder of the project).
         folder: pathlib.Path for models.
     """
-    found = {}
-    for variant, (task, flags) in VARIANTS.items():
-        for name, python, project in programs:
-            script = pathlib.Path(project) / edits.FOLDERS[task] / "main.py"
-            words = [python, script, f"--savepath={folder / f'{variant}, {name}'}"]
+    words = {("`import tensorflow`", NOW): [sys.executable, "-c", "import tensorflow"]}
+    for variant, (task, flags) in programs.VARIANTS.items():
+        for name, python, project in versions:
+            script = pathlib.Path(project) / programs.SCRIPTS[task]
+            common = [python, script, f"--savepath={folder / f'{variant}, {name}'}", *flags]
             if script.exists():
-                found[f"Task {variant}", "`--train`", name] = [*words, "--train", *flags.split()]
-            if name in ("before", "now"):
-                found[f"Task {variant}", "`--test`", name] = [*words, "--test"]
-    found["", "`import tensorflow`", ""] = [sys.executable, "-c", "import tensorflow"]
-    return found
+                words[f"Task {variant}: `--train`", name] = [*common, "--train", f"--steps={STEPS[task]}"]
+            if name in (NOW, BEFORE):
+                words[f"Task {variant}: `--test`", name] = [*common, "--test"]
+    return words
 
 
 def main():
     """Run everything in turns and print the table."""
     parser = argparse.ArgumentParser("python -m tests.experiments.benchmark")
-    parser.add_argument("--before", metavar="FOLDER", help="also measure another version of this project")
+    parser.add_argument("--before", metavar="FOLDER", help="also measure another version; write nothing")
     other = {"nargs": 3, "action": "append", "default": [], "metavar": ("NAME", "PYTHON", "FOLDER")}
     parser.add_argument("--other", help="also measure another program", **other)
     parser.add_argument("--repetitions", type=int, default=5, help="of each process (%(default)s)")
     arguments = parser.parse_args()
-    before = [("before", sys.executable, arguments.before)] if arguments.before else []
-    programs = [*arguments.other, *before, ("now", sys.executable, edits.ROOT)]
+    before = [(BEFORE, sys.executable, arguments.before)] if arguments.before else []
+    versions = [*arguments.other, *before, (NOW, sys.executable, programs.ROOT)]
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
-        commands = turns(programs, pathlib.Path(folder))
-        runs = {key: [] for key in commands}
+        words = commands(versions, pathlib.Path(folder))
+        times = {key: [] for key in words}
         for _ in tqdm.trange(arguments.repetitions, desc="repetitions"):
-            for key, words in commands.items():
-                runs[key].append(seconds(words))
+            for key in words:
+                times[key].append(seconds(words[key]))
+    others = [name for name, *_ in versions[:-1]]
     rows = []
-    for (variant, what, name), found in runs.items():
-        earlier = runs.get((variant, what, "before"))
-        ratio = f"{np.median(found) / np.median(earlier):.2f}" if earlier else ""
-        rows.append([f"{variant} {what} {name}", measuring.spread(found), ratio])
-    measuring.table("Whole processes", ["", "seconds", "/ before"], rows)
+    for label in dict.fromkeys(label for label, _ in times):
+        medians = [np.median(times.get((label, name), np.nan)) for name in others]
+        ratios = [np.median(times[label, NOW]) / median for median in medians]
+        cells = [f"{number:.2f}".replace("nan", "") for number in (*medians, *ratios)]
+        rows.append(
+            [label, *cells[: len(others)], measuring.summary(times[label, NOW]), *cells[len(others) :]]
+        )
+    head = ["seconds", *others, NOW, *(f"of {name}" for name in others)]
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        measuring.table("Whole processes", head, rows)
+    print(text.getvalue())
+    if not before:
+        results.write("speed", text.getvalue())
 
 
 if __name__ == "__main__":

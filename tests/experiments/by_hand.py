@@ -4,23 +4,10 @@ import matplotlib.colors
 import matplotlib.pyplot as pyplot
 import numpy as np
 
-from . import pictures
+from . import formula, pictures
 
 WORDS = {"fontsize": 27, "va": "center", "ha": "center"}
 LEFT, GREY = WORDS | {"ha": "left"}, WORDS | {"color": "#555555"}
-
-
-def attend(query, vectors):
-    """Return dot products, logits, weights and mixture of one query, by equation 1 of Vaswani et al. (2017).
-
-    Args:
-        query: float (depth,).
-        vectors: float (keys, depth), keys and values in one.
-    """
-    products = vectors @ query
-    logits = products / np.sqrt(len(query))
-    weights = np.exp(logits) / np.exp(logits).sum()
-    return products, logits, weights, weights @ vectors
 
 
 def draw_vector(axes, left, top, numbers, colour, name="", names=()):
@@ -38,7 +25,7 @@ def draw_vector(axes, left, top, numbers, colour, name="", names=()):
 
 
 def draw_rows(axes, top, query, query_name, rows, symbols, columns, values=None):
-    """Draw a query and, row by row, its keys with what a softmax makes of them; draw and return the mixture.
+    """Draw a query and, row by row, its keys and what a softmax makes of them; return the weighted mean.
 
     Args:
         top: float, the upper edge.
@@ -49,11 +36,11 @@ def draw_rows(axes, top, query, query_name, rows, symbols, columns, values=None)
         values: float (keys, numbers), if they are not the keys.
     """
     depth, vectors = len(query), np.array([vector for _, vector in rows], dtype=float)
-    products, logits, weights, mixture = attend(np.array(query, dtype=float), vectors)
+    products, logits = vectors @ query, vectors @ query / np.sqrt(depth)
+    ((mean,), (weights,)) = formula.attend([query], vectors, vectors if values is None else values)
     known = {"query · key": products, f"÷ √{depth}": logits, "logit": logits, "exp": np.exp(logits)}
     left = 3.6 if values is None else 4.1 + depth  # Of the values.
-    mixture = mixture if values is None else weights @ values
-    places = left + 1.6 + len(mixture) + 2.1 * np.arange(len(columns) + 1)
+    places = left + 1.6 + len(mean) + 2.1 * np.arange(len(columns) + 1)
     bottom = top - 2.4 - 1.15 * len(rows)
     draw_vector(axes, 3.6, top - 0.7, query, pictures.COLOURS[4], query_name, symbols)
     for place, title in zip(places, (*columns, "weight"), strict=True):
@@ -69,11 +56,11 @@ def draw_rows(axes, top, query, query_name, rows, symbols, columns, values=None)
         bar = pyplot.Rectangle((start, line - 0.9), width, 0.8, color=pictures.COLOURS[1], alpha=0.55)
         axes.add_patch(bar)
         axes.text(start + width + 0.15, line - 0.5, pictures.short(weights[number]), **LEFT)
-    draw_vector(axes, left, bottom, mixture, pictures.COLOURS[2], "mixture")
+    draw_vector(axes, left, bottom, mean, pictures.COLOURS[2], "weighted mean")
     if "exp" in columns:
         axes.text(places[-2], bottom + 0.05, f"together {known['exp'].sum():.3f}", **GREY)
-    axes.text(left + len(mixture) + 0.2, bottom - 0.5, "= weights · values", **(GREY | LEFT))
-    return mixture
+    axes.text(left + len(mean) + 0.2, bottom - 0.5, "= weights · values", **(GREY | LEFT))
+    return mean
 
 
 def draw_example(task, size, query, name, rows, symbols, columns):
@@ -122,7 +109,7 @@ def draw_product(axes, left, middle, factors, titles, colours, names=("", "", ""
 def draw_heads():
     """Draw the two heads of the last page: the same keys and values, a W_Q for each, and W_O subtracts."""
     vectors, names = np.array([(3, 0, 3, 0), (0, 3, 1, 0), (1, -1, 0, 1)]), ["A", "B", "difference"]
-    unit, mixtures = np.eye(4), []
+    unit, means = np.eye(4), []
     figure, planes = pyplot.subplot_mosaic("vv;ab;oo", figsize=(24, 21), height_ratios=(6.4, 13.4, 3.4))
     for name, axes in planes.items():
         axes.axis("off")
@@ -136,8 +123,8 @@ def draw_heads():
         axes.text(7.2, 12.5, f"head {number + 1}", **WORDS, weight="bold")
         factors = vectors[2:], np.outer(unit[3], 2 * unit[number, :2])
         (query,) = draw_product(axes, 3.6, 9.4, factors, "vector W_Q query", (5, 3, 4), names[2:])
-        mixtures += [*draw_rows(axes, 6.9, query, "query", rows, ["A?", "B?"], ["logit"], values)]
-    draw_product(planes["o"], 9.6, 1.4, ([mixtures], [[1], [-1]]), "mixtures W_O result", (2, 3, 0))
+        means += [*draw_rows(axes, 6.9, query, "query", rows, ["A?", "B?"], ["logit"], values)]
+    draw_product(planes["o"], 9.6, 1.4, ([means], [[1], [-1]]), "means W_O result", (2, 3, 0))
     figure.subplots_adjust(0, 0, 1, 1, wspace=0, hspace=0)
     pictures.save(figure, 3, "heads")
 

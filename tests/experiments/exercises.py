@@ -1,4 +1,4 @@
-"""Runs the commands in the answers of a lesson's exercises, as they stand there, with ten trainings each."""
+"""Runs the commands in the answers of a lesson's exercises, as they stand there, with ten models each."""
 
 import collections
 import contextlib
@@ -6,48 +6,48 @@ import io
 import re
 import shlex
 
-from . import edits, lesson_1, lesson_2, lesson_3, measuring
+from . import lesson_1, lesson_2, lesson_3, measuring, programs
 
 SEEDS = range(1, 11)
 COMMAND = re.compile(r"`python3\s+main\.py\s+(--test\s[^`]+)`")
 # What a reader trains for the exercises of a lesson, by the folder that --savepath names.
 TRAINED = {
-    1: {"models/": lesson_1.run(), "models/sure": lesson_1.run("B 100.0"), "models/sum": lesson_1.run("C")},
-    2: {"models/plain": lesson_2.PLAIN, "models/self": lesson_2.ASKING, "models/even": lesson_2.run("B"),
-        "models/plain4000": lesson_2.LONGER["plain, 4000"][0],
-        "models/self4000": lesson_2.LONGER["`--self_att`, 4000"][0]},
-    3: {"models/plain": lesson_3.PLAIN, "models/pos": lesson_3.MARKED,
-        "models/start": lesson_3.BEFORE[lesson_3.MARKED]},
+    1: {"models/": lesson_1.setup(), "models/sure": lesson_1.setup("B 100.0"),
+        "models/sum": lesson_1.setup("C")},
+    2: {"models/plain": lesson_2.PLAIN, "models/self": lesson_2.ASKING, "models/even": lesson_2.setup("B"),
+        "models/plain4000": lesson_2.LONG["plain, 4,000 steps"],
+        "models/self4000": lesson_2.LONG["`--self_att`, 4,000 steps"]},
+    3: {"models/plain": lesson_3.PLAIN, "models/pos": lesson_3.POSITIONS, "models/start": lesson_3.ONE_STEP},
 }  # fmt: skip
 
 
 def commands(task):
     """Return the flags of the commands in the exercises of a lesson, a list of str."""
-    page = edits.script(task).with_name("README.md").read_text(encoding="utf-8")
+    page = programs.script(task).with_name("README.md").read_text(encoding="utf-8")
     exercises = page.partition("\n## Exercises\n")[2].partition("\n## ")[0]
     return [re.sub(r"\s*\n\s*", " ", command) for command in COMMAND.findall(exercises)]
 
 
-def asked(task, words):
-    """Return the trainings.Run whose models a command asks; words are its flags, a list of str."""
+def setup_of(task, words):
+    """Return the trainings.Setup whose models a command tests; words are its flags, a list of str."""
     folder = words[words.index("--savepath") + 1] if "--savepath" in words else "models/"
     return TRAINED[task][folder]
 
 
-def report(task, trained):
-    """Print what ten trainings, of a trainings.Trainings, answer to each command of a lesson's exercises."""
+def report(task, cache):
+    """Print what ten models, of a trainings.ModelCache, answer to each command of a lesson's exercises."""
+    rows = []
     for command in commands(task):
-        words, texts = shlex.split(command), []
-        whose = asked(task, words)
-        for seed in trained.chosen(SEEDS):
+        words, outputs = shlex.split(command), []
+        setup = setup_of(task, words)
+        for seed in cache.chosen(SEEDS):
             with contextlib.redirect_stdout(io.StringIO()) as output:
-                paths = [f"--{name}={trained.savepath(whose, seed)}" for name in ("savepath", "plotpath")]
-                trained.module(task, whose.edit).main([*words, "--seed", "1", *paths])
-            texts.append(output.getvalue())
-        print(f"\n### `python3 main.py {command}`\n")
-        if "--input" in words:
-            answers = collections.Counter(re.findall(r"Prediction: \n\[(.+)\]\n", "".join(texts)))
-            counted = (f"`[{answer}]` {number} of {len(texts)}" for answer, number in answers.most_common())
-            print(", ".join(counted))
-        right = [float(share) / 100 for share in re.findall(r"([\d.]+)% of seq", "".join(texts))]
-        print(f"sequences right at this length: {measuring.percent(right)}", flush=True)
+                paths = [f"--{name}={cache.savepath(setup, seed)}" for name in ("savepath", "plotpath")]
+                cache.module(task, setup.edit).main([*words, "--seed", "1", *paths])
+            outputs.append(output.getvalue())
+        predictions = re.findall(r"Prediction: \n\[(.+)\]\n", "".join(outputs)) if "--input" in words else []
+        counted = collections.Counter(predictions).most_common()
+        answers = ", ".join(f"`[{answer}]` {number} of {len(outputs)}" for answer, number in counted)
+        right = [float(share) / 100 for share in re.findall(r"([\d.]+)% of seq", "".join(outputs))]
+        rows.append([f"`python3 main.py {command}`", answers, measuring.percent(right)])
+    measuring.table("The exercises", ["", "answers", "right at this length"], rows)

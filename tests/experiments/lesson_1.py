@@ -12,50 +12,86 @@ TASK = 1
 TEN = range(1, 11)
 
 
-def run(edit=None, flags=""):
-    """Return a trainings.Run of this lesson."""
-    return trainings.Run(TASK, edit, flags)
+def setup(edit=None, flags=""):
+    """Return a trainings.Setup of this lesson."""
+    return trainings.Setup(TASK, edit, flags)
 
 
-# The rows of the tables: what a reader calls it, what is trained, and the seeds.
-MAIN, SUM, SUM_NORM, OWN_LAYERS = "`main.py`", "C: a sum", "L: a sum, layer norm", "A+E+G: own layers"
-LINEUP = {"equal weights": "A", "learnt weights": None, "fixed weights, × 100": "B 100.0"}
-FIXED = LINEUP | {"fixed weights, as they are learnt": "B 3.8+N"}
-LONG = {f"{label}, 8,000 steps": (run(edit, "--steps 8000"), TEN) for label, edit in FIXED.items()}
-APART = {f"{edit}: {what}": (run(edit), TEN) for edit, what in {
-    "A": "equal weights", "B 100.0": "fixed weights", "B 3.8+N": "fixed as they are learnt", "C": "a sum",
-    "L": "a sum, layer norm", "D": "no residual", "E": "no layer norm", "A+E": "no layer norm",
-    "A+F": "a ReLU", "A+M": "the query times the mixture", "A+E+G": "own layers", "H": "no √depth",
-    "I": "separate keys and values", "J": "additive score", "H+K": "equal weights at first",
-    "I+K": "equal weights at first", "J+K": "equal weights at first",
-}.items()}  # fmt: skip
-APART |= {MAIN: (run(), TEN), "H: ten further runs": (run("H"), range(11, 21))}
-RUNS = [*APART.values(), *LONG.values()]
-LENGTHS = range(1, 21)
+# The rows of the tables: what a page calls them, what is trained, and the seeds.
+MAIN, SUM = "`main.py`", "C: sum, no layer norm"
+LINEUP = {
+    "A: equal weights": setup("A"),
+    MAIN: setup(),
+    "B: the own letter × 100": setup("B 100.0"),
+    "B+N: fixed as they are learnt": setup("B 3.8+N"),
+}
+LONG = {label: lineup._replace(flags="--steps 8000") for label, lineup in LINEUP.items()}
+PARTS = {
+    MAIN: setup(),
+    "D: no residual, so no query is added": setup("D"),
+    "E: no layer norm": setup("E"),
+    "A: equal weights": setup("A"),
+    "A+E: equal weights, no layer norm": setup("A+E"),
+    "A+F: equal weights, a ReLU in place of layer norm": setup("A+F"),
+    "A+M: equal weights, query *times* weighted mean, no layer norm": setup("A+M"),
+    "A+E+G: equal weights, no layer norm, a dense layer for each row": setup("A+E+G"),
+}
+LENGTHS = {
+    "`main.py`: average, layer norm": setup(),
+    "A+E+G: average, no layer norm": setup("A+E+G"),
+    "L: sum, layer norm": setup("L"),
+    SUM: setup("C"),
+}
+DELAYED = {"H: no √depth": "H", "I: separate keys and values": "I", "J: additive score": "J"}
+AGAIN = setup("H"), range(11, 21)
+SETUPS = [(each, TEN) for each in (*LINEUP.values(), *LONG.values(), *PARTS.values(), *LENGTHS.values())]
+SETUPS += [(setup(edit + more), TEN) for edit in DELAYED.values() for more in ("", "+K")]
+SETUPS += [AGAIN]
+TESTED_LENGTHS = range(1, 21)
 SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
-FACTORS = (0, 0.5, 1, 1.5, 2, 2.5, 3)  # What the logits are multiplied by.
-ALIKE = ("AAAAAAAAAA", "AAAA", "ACACACACAC")  # Without a 'B'.
+FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 1½": 1.5, "× 2": 2, "× 2½": 2.5, "× 3": 3}  # Of the logits.
+ONE_KIND = ("AAAAAAAAAA", "AAAA", "ACACACACAC", "AABB")
 
 
-def report(trained):
-    """Print the figures of the lesson and of its laboratory, with the models of a trainings.Trainings."""
-    for part in (print_heatmaps, print_counting, print_factors, print_parts, print_lineup, print_new_layers):
-        part(trained)
-    print_lengths(trained)
-    groups = {label: trained.models(*row) for label, row in APART.items()}
-    measuring.compare("Take it apart", ["right", "loss"], groups, scored, "%", "{:.3f}", each=True)
+def report(cache):
+    """Print the figures of the lesson and of its laboratory, with the models of a trainings.ModelCache."""
+    front = {"Task 1: `--train`": cache.models(setup(), TEN)}
+    measuring.compare(
+        "As on the front page", ["", "this project"], front, lambda model: scores(model)[:1], "%"
+    )
+    print_training(cache)
+    print_counting_curve(cache)
+    print_factors(cache)
+    print_standard_deviations(cache)
+    print_lineup(cache)
+    print_probes(cache)
+    print_lengths(cache)
+    compare_scores(
+        "Parts taken away", {label: cache.models(each, TEN) for label, each in PARTS.items()}, True
+    )
+    print_delayed(cache)
     print_saturation()
 
 
-def weights_of(model):
-    """Return the weights of each output step on " ABC", float (3, 4); their ratios are those on any text."""
-    weights = model(measuring.spell(TASK, " ABC").inputs)[1].numpy()[0].astype(float)
-    return np.broadcast_to(weights, (3, 4))
+def scores(model):
+    """Return the fraction of sequences right and the loss in nats."""
+    data = measuring.new_data(TASK)
+    return measuring.score(measuring.logits_of(model, data.inputs), data.answers)
+
+
+def compare_scores(title, groups, each=False):
+    """Print what is right and the loss for groups of models."""
+    measuring.compare(title, ["", "right", "loss"], groups, scores, "%", "{:.3f}", each=each)
+
+
+# --- The weights, before the training and after it ------------------------------------------------------
 
 
 def preferences(model):
     """Return how many times a blank's and two letters' weight the own letter has, float (output steps, 3)."""
-    weights = weights_of(model)
+    weights = (
+        model(measuring.spell(TASK, " ABC").inputs)[1].numpy()[0].astype(float)
+    )  # These hold on any text.
     others = [[0, *({1, 2, 3} - {step + 1})] for step in range(3)]
     return np.array([weights[step, step + 1] / weights[step, kinds] for step, kinds in enumerate(others)])
 
@@ -66,70 +102,84 @@ def ratios(model):
     return np.exp(logarithms[:, 0].mean()), np.exp(logarithms[:, 1:].mean())
 
 
-def untrained(trained, queries=None):
+def untrained(cache, directions=None):
     """Return models as the training runs begin, a list: their queries are zeros.
 
     Or as long as learnt ones, in "random" directions or each along its letter's "key".
     """
-    models = measuring.untrained(trained, run(), TEN)
-    for seed, learnt, model in zip(trained.chosen(TEN), trained.models(*APART[MAIN]), models, strict=True):
-        keys = model.key_layer(np.eye(4, dtype=np.float32)).numpy()
+    networks = cache.untrained(setup(), TEN)
+    if directions is None:
+        return networks
+    for seed, trained, network in zip(cache.chosen(TEN), cache.models(setup(), TEN), networks, strict=True):
+        keys = network.key_layer(np.eye(4, dtype=np.float32)).numpy()
         random = np.random.default_rng(seed).normal(size=(3, keys.shape[-1]))
-        ways = {None: random, "random": random, "key": keys[1:] - keys.mean(axis=0)}[queries]
-        lengths = np.linalg.norm(learnt.query, axis=-1) / np.linalg.norm(ways, axis=-1)
-        model.query.assign(lengths[..., None] * ways * (queries is not None))
-    return models
+        vectors = {"random": random, "key": keys[1:] - keys.mean(axis=0)}[directions]
+        lengths = np.linalg.norm(trained.query, axis=-1) / np.linalg.norm(vectors, axis=-1)
+        network.query.assign(lengths[..., None] * vectors)
+    return networks
 
 
-def print_heatmaps(trained):
+def print_training(cache):
     """Print how weights compare after the training, and what is right before it and after."""
-    group = trained.models(*APART[MAIN])
-    found = np.array([preferences(model) for model in group])
-    rows = [[f"{label}'s", measuring.spread(one.ravel()), f"{(one > 1).sum()} of {one.size}"]
-            for label, one in (("a blank", found[..., 0]), ("another letter", found[..., 1:]))]  # fmt: skip
+    models = cache.models(setup(), TEN)
+    times = np.array([preferences(model) for model in models])
+    rows = []
+    for label, values in (("a blank's", times[..., 0]), ("another letter's", times[..., 1:])):
+        rows.append([label, measuring.summary(values.ravel()), f"{(values > 1).sum()} of {values.size}"])
     measuring.table("The own letter's weight, times", ["", "times", "above 1"], rows)
-    groups = {"before": untrained(trained), "after": group}
-    measuring.compare("Before and after", ["right", "loss"], groups, scored, "%", "{:.3f}")
+    compare_scores("Before the training and after it", {"before": untrained(cache), "after": models})
 
 
-def mass_by_count(model, step=0):
+# --- The counting curve ---------------------------------------------------------------------------------
+
+
+def weight_by_count(model, step=0):
     """Return the mean total weight of an output step on its letter, for each count among ten from 0 to 10."""
-    own, found = step + 1, []
+    own, means = step + 1, []
     rest = np.random.default_rng(0).choice([kind for kind in range(4) if kind != own], (4000, 10))
     for count in range(11):
         letters = np.where(np.arange(10) < count, own, rest)
-        weights = model(measuring.solved(TASK, letters).inputs)[1].numpy()[:, step]
-        found.append((weights * (letters == own)).sum(axis=-1).mean())
-    return found
+        weights = model(measuring.given_letters(TASK, letters).inputs)[1].numpy()[:, step]
+        means.append((weights * (letters == own)).sum(axis=-1).mean())
+    return means
 
 
-def mass_formula(counts, blank, letter, length=10):
-    """Return the total weight on a letter that occurs counts times, int (counts,), averaged over the rest.
+def weight_formula(counts, blank, letter, length=10):
+    """Return the total weight on a letter that occurs counts times, float (counts,), averaged over the rest.
 
     Each of the other elements is a blank or one of two other letters with the same probability; a blank has
     the weight 1 / blank of the letter that is looked for, another letter 1 / letter.
     """
-    found = []
+    means = []
     for count in counts:
         rest = length - count
         blanks = np.arange(rest + 1)
         chances = [math.comb(rest, int(n)) * (1 / 3) ** n * (2 / 3) ** (rest - n) for n in blanks]
         others = blanks / blank + (rest - blanks) / letter
-        found.append((count / (count + others) * chances).sum() if count else 0.0)
-    return np.array(found)
+        means.append((count / (count + others) * chances).sum() if count else 0.0)
+    return np.array(means)
 
 
-def print_counting(trained):
+def print_counting_curve(cache):
     """Print the total weight on 'A' for each count: measured, by the formula, and where weights are fixed."""
-    group = trained.models(*APART[MAIN])
-    blank, letter = np.exp(np.log([ratios(model) for model in group]).mean(axis=0))
-    masses = np.array([mass_by_count(model) for model in group])
-    formulas = [mass_formula(np.arange(11), *pair) for pair in ((blank, letter), (1, 1), (100, 100))]
-    rows = [[n, measuring.spread(masses[:, n]), *(f"{one[n]:.2f}" for one in formulas)] for n in range(11)]
-    title = f"Total weight on 'A', with {blank:.2f} times a blank's and {letter:.2f} times another letter's"
-    measuring.table(title, ["n", "measured", "formula", "equal", "× 100"], rows)
-    apart = abs(masses.mean(axis=0) - formulas[0]).max()
-    print(f"\nThe formula differs from the mean by {apart:.3f} at most")
+    models, counts = cache.models(setup(), TEN), np.arange(11)
+    blank, letter = np.exp(np.log([ratios(model) for model in models]).mean(axis=0))
+    measured = np.array([weight_by_count(model) for model in models])
+    formula = weight_formula(counts, blank, letter)
+    rows = [["measured", *map(measuring.summary, measured.T)]]
+    for label, weights in {
+        "formula": formula,
+        "equal weights": weight_formula(counts, 1, 1),
+        "own letter × 100": weight_formula(counts, 100, 100),
+    }.items():
+        rows.append([label, *(f"{weight:.2f}" for weight in weights)])
+    measuring.table("Total weight on 'A', by the number of 'A's", ["n", *counts], rows)
+    apart = abs(measured.mean(axis=0) - formula).max()
+    print(f"\nThe formula, with {blank:.2f} times a blank's weight and {letter:.2f} times another letter's,")
+    print(f"differs from the mean over the models by {apart:.3f} at most.")
+
+
+# --- Changed weights ------------------------------------------------------------------------------------
 
 
 def norm_of(model):
@@ -137,168 +187,235 @@ def norm_of(model):
     return getattr(model, "attention", model).layer_norm
 
 
-def answer(model, decoding):
+def read_counts(model, vectors):
     """Return the counts that a model reads from what its last dense layer gets."""
-    return model.logits_layer(decoding).numpy().argmax(axis=-1)
+    return model.logits_layer(vectors).numpy().argmax(axis=-1)
 
 
-def decoded(model, data, factor=1):
+def with_factor(model, data, factor=1):
     """Return what the last dense layer gets if a factor multiplies the logits, and the weights then."""
     weights = model(data.inputs)[1].numpy() ** factor
     weights /= weights.sum(axis=-1, keepdims=True)
     return norm_of(model)(weights @ model.key_layer(data.inputs) + model.query).numpy(), weights
 
 
-def followed(told, wanted, counts):
-    """Return how often the wanted count is told, or comes within one, or the own; and both, if equal."""
-    same, apart = counts == wanted, abs(told - wanted)
-    cases = (apart == 0)[~same], (apart <= 1)[~same], (told == counts)[~same], (apart == 0)[same]
-    return [one.mean() for one in cases]
+def agreement(answers, wanted, counts):
+    """Return how often the answer is the wanted count, or off by one, or the own; and both, if equal."""
+    same = counts == wanted
+    answers, wanted, counts, control = answers[~same], wanted[~same], counts[~same], (answers == wanted)[same]
+    cases = answers == wanted, abs(answers - wanted) <= 1, answers == counts, control
+    return [case.mean() for case in cases]
 
 
-def moved_weight(model):
+def with_other_weight(model):
     """Give output step 0 the total weight on 'A' that it usually has for another count, from 1 to 5."""
-    data = measuring.fresh(TASK)
+    data = measuring.new_data(TASK)
     cases = (data.answers[:, 0] >= 1) & (data.answers[:, 0] <= 5)
     letters, counts = data.letters[cases], data.answers[cases, 0]
     value, weights = model.key_layer(data.inputs).numpy()[cases], model(data.inputs)[1].numpy()[cases, 0]
     wanted = np.random.default_rng(0).integers(1, 6, len(counts))
-    total, goal = (weights * (letters == 1)).sum(axis=-1), np.array(mass_by_count(model))[wanted]
+    total, goal = (weights * (letters == 1)).sum(axis=-1), np.array(weight_by_count(model))[wanted]
     change = np.where(letters == 1, (goal / total)[:, None], ((1 - goal) / (1 - total))[:, None])
-    mixture = ((weights * change)[:, None] @ value)[:, 0]
-    decoding = model.attention.layer_norm(mixture.astype(np.float32) + model.query[0, 0])
-    return followed(answer(model, decoding), wanted, counts)
+    mean = ((weights * change)[:, None] @ value)[:, 0]
+    vectors = model.attention.layer_norm(mean.astype(np.float32) + model.query[0, 0])
+    return agreement(read_counts(model, vectors), wanted, counts)
 
 
 def by_factor(model):
-    """Return what a model answers with each factor, and the total weight on the own letter.
+    """Return what a model answers with each factor, and what the ruler says: both int (factors, samples, 3).
 
-    A third array tells for which count that total is usual without a factor, or nearest to it. All are
-    (factors, samples, 3).
+    The ruler says for which count the total weight on the own letter is usual without a factor, or nearest.
     """
-    data, told, totals = measuring.fresh(TASK), [], []
+    data, answers, totals = measuring.new_data(TASK), [], []
     own = data.letters[:, None] == np.arange(1, 4)[:, None]
-    for factor in FACTORS:
-        decoding, weights = decoded(model, data, factor)
-        told.append(answer(model, decoding))
+    for factor in FACTORS.values():
+        vectors, weights = with_factor(model, data, factor)
+        answers.append(read_counts(model, vectors))
         totals.append((weights * own).sum(axis=-1))
-    usual = np.array([mass_by_count(model, step) for step in range(3)])
-    return np.array(told), np.array(totals), abs(np.array(totals)[..., None] - usual).argmin(axis=-1)
+    usual = np.array([weight_by_count(model, step) for step in range(3)])
+    return np.array(answers), abs(np.array(totals)[..., None] - usual).argmin(axis=-1)
 
 
-def print_factors(trained):
+def in_words(answers):
+    """Return how often each answer is given, by the runs in a list of arrays: "4 5 4", "1 1 0 in 2 runs"."""
+    counts = collections.Counter(" ".join(map(str, answer)) for answer in answers)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{answer} in {runs} run{'s' * (runs > 1)}" for answer, runs in counts.most_common())
+
+
+def print_factors(cache):
     """Print what factors at the logits do, and how far the counting curve predicts it."""
-    group, shown = trained.models(*APART[MAIN]), measuring.spell(TASK, SHOWN)
-    for factor in FACTORS:
-        pairs = [(model, *decoded(model, shown, factor)) for model in group]
-        texts = collections.Counter(str(answer(model, decoding)[0]) for model, decoding, _ in pairs)
-        totals = measuring.spread(weights[0, 0, shown.letters[0] == 1].sum() for *_, weights in pairs)
-        print(f"{SHOWN!r}, × {factor}: {dict(texts)}, on 'A' {totals}")
-    answers, found = measuring.fresh(TASK).answers, [by_factor(model) for model in group]
-    for index, what, form in ((0, "answer", "{:.0f}"), (1, "total weight", "{:.2f}")):
-        rows = {n: [np.median(one[index][:, answers == n], axis=1) for one in found] for n in range(7)}
-        measuring.compare(f"The median {what}, by the count", FACTORS, rows, list, *[form] * len(FACTORS))
+    models, shown, columns = cache.models(setup(), TEN), measuring.spell(TASK, SHOWN), []
+    for factor in FACTORS.values():
+        pairs = [with_factor(model, shown, factor) for model in models]
+        weights = measuring.summary(weights[0, 0, shown.letters[0] == 1].sum() for _, weights in pairs)
+        answers = [read_counts(model, vectors)[0] for model, (vectors, _) in zip(models, pairs, strict=True)]
+        columns.append([weights, in_words(answers)])
+    labels = "weight on the two 'A's", "answers"
+    rows = [[label, *cells] for label, cells in zip(labels, zip(*columns, strict=True), strict=True)]
+    measuring.table(f"Logits multiplied, {SHOWN!r}", ["logits", *FACTORS], rows)
+
+    counts, measured = measuring.new_data(TASK).answers, [by_factor(model) for model in models]
+    rows = []
+    for count in range(7):
+        medians = np.array([np.median(answers[:, counts == count], axis=1) for answers, _ in measured])
+        ends = zip(medians.min(axis=0), medians.max(axis=0), strict=True)
+        rows.append([count, *(" or ".join(f"{end:g}" for end in sorted({*pair})) for pair in ends)])
+    measuring.table("The median answer, least or most", ["letters there", *FACTORS], rows)
+    right = np.array([(answers == counts).all(axis=-1).mean(axis=-1) for answers, _ in measured])
+    rows = [["right", *map(measuring.percent, right.T)]]
+    measuring.table("Right, logits multiplied", ["logits", *FACTORS], rows)
     rows = {}
-    for index, factor in enumerate(FACTORS):
-        rows[factor] = [[(told[index] == answers).all(axis=-1).mean(), (abs(told - usual)[index] == 0).mean(),
-                         (usual[index] > 5).mean()] for told, _, usual in found]  # fmt: skip
-    measuring.compare("By the factor", ["right", "as the curve says", "it says > 5"], rows, list, *["%"] * 3)
-    rows = {n: [[(abs(told - usual)[usual == n] <= off).mean() for off in (0, 1)] for told, _, usual in found]
-            for n in range(11)}  # fmt: skip
-    measuring.compare("By what the curve says", ["that is the answer", "within one"], rows, list, *["%"] * 2)
-    print("The highest answers:", *(told.max() for told, *_ in found))
-    head = ["it comes out", "within one", "the own count", "control"]
-    measuring.compare("What is usual for another count", head, {"": group}, moved_weight, *["%"] * 4)
+    for label, most in (("the model says the same", 0), ("it is off by one at most", 1)):
+        rows[label] = [[(abs(answers - ruler)[ruler == count] <= most).mean() for count in range(11)]
+                       for answers, ruler in measured]  # fmt: skip
+    measuring.compare("All factors", ["the ruler says", *range(11)], rows, list, *["%"] * 11)
+    print("\nThe highest answers:", *(answers.max() for answers, _ in measured))
+    head = ["", "the model answers the new count", "it is off by one at most", "it keeps the old answer"]
+    title, forms = "The weight that is usual for another count", ["%"] * 4
+    measuring.compare(title, [*head, "control: still right"], {"": models}, with_other_weight, *forms)
 
 
-def parts(model, data):
-    """Return mixture + query less its mean, (…, 64), and the length that layer norm divides it by, (…, 1)."""
+# --- What layer norm divides by -------------------------------------------------------------------------
+
+
+def apart(model, data):
+    """Return weighted mean + query less their mean, (…, 64), and their standard deviation, (…, 1)."""
     sums = (model(data.inputs)[1] @ model.key_layer(data.inputs) + model.query).numpy()
     rest = sums - sums.mean(axis=-1, keepdims=True)
     return rest, np.sqrt((rest**2).mean(axis=-1, keepdims=True) + norm_of(model).epsilon)
 
 
-def one_for_all(model):
-    """Return the sequences right if all get the same vector to be divided, and if all get the same length."""
-    data, norm, told = measuring.fresh(TASK), norm_of(model), []
-    rest, length = parts(model, data)
-    for one, by in ((rest.mean(axis=(0, 1)), length), (rest, length.mean())):
-        told.append(answer(model, norm.gamma * one / by + norm.beta))
-    return [(one == data.answers).all(axis=-1).mean() for one in told]
+def same_for_all(model):
+    """Return the sequences right if all get the same vector to be divided, and if all are divided alike."""
+    data, norm, right = measuring.new_data(TASK), norm_of(model), []
+    rest, deviation = apart(model, data)
+    for divided in (rest.mean(axis=(0, 1)) / deviation, rest / deviation.mean()):
+        answers = read_counts(model, norm.gamma * divided + norm.beta)
+        right.append((answers == data.answers).all(axis=-1).mean())
+    return right
 
 
-def exchanged(model):
-    """Divide each sequence by the length of another one, in which the letter occurs 0 to 5 times, too."""
-    data, norm, generator = measuring.fresh(TASK), norm_of(model), np.random.default_rng(0)
-    (rest, length), found = parts(model, data), []
+def with_other_deviation(model):
+    """Divide each sequence by the deviation of another one, in which the letter occurs 0 to 5 times, too."""
+    data, norm, generator = measuring.new_data(TASK), norm_of(model), np.random.default_rng(0)
+    (rest, deviation), triples = apart(model, data), []
     for step, counts in enumerate(data.answers.T):
         cases, with_count = np.flatnonzero(counts <= 5), [np.flatnonzero(counts == n) for n in range(6)]
         wanted = generator.integers(6, size=len(cases))
         others = [generator.choice(with_count[number]) for number in wanted]
-        told = answer(model, norm.gamma * rest[cases, step] / length[others, step] + norm.beta)
-        found.append([told, wanted, counts[cases]])
-    return followed(*np.concatenate(found, axis=1))
+        answers = read_counts(model, norm.gamma * rest[cases, step] / deviation[others, step] + norm.beta)
+        triples.append([answers, wanted, counts[cases]])
+    return agreement(*np.concatenate(triples, axis=1))
 
 
-def print_parts(trained):
-    """Print what layer norm divides by, how answers follow it, and what is said where letters are alike."""
-    groups = {label: trained.models(run(edit), TEN) for label, edit in FIXED.items()}
-    groups |= {label: trained.models(*row) for label, row in LONG.items()}
-    data, rows = measuring.fresh(TASK), {}
-    for label, models in groups.items():
-        lengths = [parts(model, data)[1][..., 0] for model in models]
-        rows[label] = [[length[data.answers == n].mean() for n in range(7)] for length in lengths]
-        for row, model in zip(rows[label], models, strict=True):
-            print(f"{label}: {row[1] - row[0]:+.3f} from 0 to 1, {by_count(model)[0]:.1%} right")
-    measuring.compare("The mean length, by the count", range(7), rows, list, *["{:.2f}"] * 7)
-    measuring.compare("Right", ["one vector for all", "one length for all"], groups, one_for_all, "%", "%")
-    head = ["the length's count", "within one", "the own count", "control"]
-    measuring.compare("With another sequence's length", head, groups, exchanged, *["%"] * 4)
-    for text in ALIKE:
-        data = measuring.spell(TASK, text)
-        sizes = np.array([parts(model, data)[1][0, :, 0] for model in groups["learnt weights"]])
-        print(f"\n{text!r}: lengths {', '.join(measuring.spread(size) for size in sizes.T)}")
-        for label, row in APART.items():
-            told = (str(model(data.inputs)[0].numpy().argmax(axis=-1)[0]) for model in trained.models(*row))
-            print(f"{label}: {dict(collections.Counter(told))}")
+def print_standard_deviations(cache):
+    """Print what layer norm divides by, how answers follow it, and what is said to letters of one kind."""
+    groups = {label: cache.models(each, TEN) for label, each in LINEUP.items()}
+    head = ["", "right, one c for all", "right, one length for all"]
+    measuring.compare("One vector or one length for all", head, groups, same_for_all, "%", "%")
+    head = ["", "the length's count", "within one", "c's count", "control: both are the same"]
+    title = "Divided by another sequence's length"
+    measuring.compare(title, head, {MAIN: groups[MAIN]}, with_other_deviation, *["%"] * 4)
+    data, rows = measuring.new_data(TASK), {}
+    for label, steps in ((MAIN, LINEUP), ("B+N: fixed as they are learnt", LINEUP)):
+        for model in cache.models(steps[label], TEN):
+            deviation = apart(model, data)[1][..., 0]
+            rows.setdefault(label, []).append([deviation[data.answers == n].mean() for n in range(7)])
+    rows = {"the length": rows[MAIN], "the length, B+N": rows["B+N: fixed as they are learnt"]}
+    measuring.compare("The mean length", ["letters there", *range(7)], rows, list, *["{:.2f}"] * 7)
+    long = cache.models(LONG["B+N: fixed as they are learnt"], TEN)
+    for title, models in (("2,000", groups["B+N: fixed as they are learnt"]), ("8,000", long)):
+        rises = [
+            [apart(model, data)[1][..., 0][data.answers == n].mean() for n in (0, 1)] for model in models
+        ]
+        pairs = [f"{after - before:+.3f} and {scores(model)[0]:.1%} right"
+                 for (before, after), model in zip(rises, models, strict=True)]  # fmt: skip
+        print(f"\nB+N after {title} steps, how the length changes from no letter to one: {'; '.join(pairs)}")
+    lengths = {text: [apart(model, measuring.spell(TASK, text))[1][0, :, 0] for model in groups[MAIN]]
+               for text in ONE_KIND}  # fmt: skip
+    head = ["the length of row", "A", "B", "C"]
+    measuring.compare("Letters of one kind, `main.py`", head, lengths, list, *["{:.2f}"] * 3)
+    rows = []
+    for label, each in {**PARTS, **LENGTHS}.items():
+        models = cache.models(each, TEN)
+        texts = (measuring.spell(TASK, text).inputs for text in ONE_KIND)
+        rows.append(
+            [label, *(in_words([read_logits(model, inputs) for model in models]) for inputs in texts)]
+        )
+    measuring.table("Answers to letters of one kind", ["", *ONE_KIND], rows)
+
+
+def read_logits(model, inputs):
+    """Return the answers of a model to the first of these inputs, int (outputs,)."""
+    return measuring.logits_of(model, inputs)[0].argmax(axis=-1)
+
+
+# --- The line-up, and what a new last layer reads -------------------------------------------------------
 
 
 def by_count(model, length=10):
     """Return the fraction of sequences right, and of answers where the count is 0, 1, … 7."""
-    data = measuring.fresh(TASK, max_len=length)
-    right = measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
+    data = measuring.new_data(TASK, max_len=length)
+    right = measuring.logits_of(model, data.inputs).argmax(axis=-1) == data.answers
     return [right.all(axis=-1).mean(), *(right[data.answers == number].mean() for number in range(8))]
 
 
-def print_lineup(trained):
-    """Print how many answers are right, by the count that is there."""
-    groups = {label: trained.models(run(edit), TEN) for label, edit in FIXED.items()}
-    groups |= {label: trained.models(*row) for label, row in LONG.items()}
-    measuring.compare("Line-up: right", ["sequences", *range(8)], groups, by_count, *["%"] * 9, each=True)
+def print_lineup(cache):
+    """Print how many sequences are right, also after longer training and with new last layers."""
+    rows = []
+    for label, each in LINEUP.items():
+        models, long = cache.models(each, TEN), cache.models(LONG[label], TEN)
+        probed = [
+            probed_counts(*(with_factor(model, data)[0] for data in probe_data()))[0] for model in models
+        ]
+        columns = [scores(model)[0] for model in models], probed, [scores(model)[0] for model in long]
+        rows.append([label, *map(measuring.percent, columns)])
+    head = ["right after", "2,000 steps", "2,000 steps, a new last layer", "8,000 steps"]
+    measuring.table("The line-up", head, rows)
+    groups = {label: cache.models(each, TEN) for label, each in LINEUP.items()}
+    head, title = ["", "right", *range(8)], "Right by the number of letters there"
+    measuring.compare(title, head, groups, by_count, *["%"] * 9, each=True)
 
 
-def read_anew(features, given):
-    """Return the sequences right with a new last layer for all output steps, and with a new one for each."""
-    data, own, fit = measuring.fresh(TASK), measuring.fresh(TASK, 4000, seed=2000), measuring.read_again
-    each = [fit(given[:, step], own.answers[:, step])(features[:, step]) for step in range(3)]
-    one = fit(np.concatenate(given), own.answers.ravel())(np.concatenate(features))
-    told = one.reshape(data.answers.shape), np.transpose(each)
-    return [(one == data.answers).all(axis=-1).mean() for one in told]
+def probe_data():
+    """Return new sequences that test a probe, and others to which it is fitted."""
+    return measuring.new_data(TASK), measuring.new_data(TASK, 4000, seed=2000)
 
 
-def print_new_layers(trained):
+def probed_counts(features, fitted):
+    """Return the sequences right with a new last layer for all output steps, and with a new one for each.
+
+    Both are what the layer gets, float (samples, 3, numbers), of the two data in `probe_data`.
+    """
+    data, others = probe_data()
+    each = [measuring.probe(fitted[:, step], others.answers[:, step])(features[:, step]) for step in range(3)]
+    answers = measuring.probe(fitted, others.answers)(features), np.transpose(each)
+    return [(answer == data.answers).all(axis=-1).mean() for answer in answers]
+
+
+def print_probes(cache):
     """Print what new last layers read from trained and untrained models, and from shares alone."""
-    data, own = measuring.fresh(TASK), measuring.fresh(TASK, 4000, seed=2000)
-    groups = {f"logits × {factor}": (trained.models(*APART[MAIN]), factor) for factor in (1, 0, 1.5)}
-    groups |= {label: (trained.models(run(edit), TEN), 1) for label, edit in FIXED.items() if edit}
-    groups |= {f"untrained, queries {way}": (untrained(trained, way), 1) for way in (None, "random", "key")}
-    rows = {label: [read_anew(*(decoded(model, one, factor)[0] for one in (data, own))) for model in models]
-            for label, (models, factor) in groups.items()}  # fmt: skip
-    measuring.compare("New last layers", ["one", "one for each output step"], rows, list, "%", "%")
-    shares = [np.repeat(one.inputs.mean(axis=1)[:, None], 3, axis=1) for one in (data, own)]
-    steps = [np.concatenate([one, np.broadcast_to(np.eye(3), (len(one), 3, 3))], axis=-1) for one in shares]
-    for label, pair in {"shares": shares, "shares and the output step": steps}.items():
-        print(label, *(f"{right:.1%}" for right in read_anew(*pair)), sep=" | ", flush=True)
+    models = cache.models(setup(), TEN)
+    groups = {
+        MAIN: (models, 1),
+        "`main.py`, all weights made equal": (models, 0),
+        "`main.py`, logits × 1½": (models, 1.5),
+        "never trained, queries zeros": (untrained(cache), 1),
+        "never trained, random queries of the usual size": (untrained(cache, "random"), 1),
+        "never trained, each query along its letter's key": (untrained(cache, "key"), 1),
+    }
+    rows = {label: [probed_counts(*(with_factor(model, data, factor)[0] for data in probe_data()))
+                    for model in models] for label, (models, factor) in groups.items()}  # fmt: skip
+    head = ["right", "one new layer", "a new layer for each row"]
+    measuring.compare("New last layers", head, rows, list, "%", "%")
+    shares = [np.repeat(data.inputs.mean(axis=1)[:, None], 3, axis=1) for data in probe_data()]
+    right = [f"{fraction:.1%}" for fraction in probed_counts(*shares)]
+    measuring.table("Without a network", head, [["no network, the shares of the letters", *right]])
+
+
+# --- Other lengths --------------------------------------------------------------------------------------
 
 
 def predicted_at(length):
@@ -312,33 +429,44 @@ def predicted_at(length):
     return chance
 
 
-def curves_by_length(trained, row, lengths=LENGTHS):
-    """Return the sequences right at lengths, float (seeds, lengths), for models trained at length 10."""
-    found = []
-    for model, length in itertools.product(trained.models(*row), lengths):
-        data = measuring.fresh(TASK, 4000, seed=length, max_len=length)
-        right = measuring.outputs(model, data.inputs).argmax(axis=-1) == data.answers
-        found.append(right.all(axis=-1).mean())
-    return np.reshape(found, (-1, len(lengths)))
+def right_by_length(models, lengths=TESTED_LENGTHS):
+    """Return the sequences right at lengths, float (models, lengths), of models trained at length 10."""
+    right = []
+    for model, length in itertools.product(models, lengths):
+        data = measuring.new_data(TASK, 4000, seed=length, max_len=length)
+        right.append(measuring.score(measuring.logits_of(model, data.inputs), data.answers)[0])
+    return np.reshape(right, (-1, len(lengths)))
 
 
-def print_lengths(trained):
+def print_lengths(cache):
     """Print what models that were trained at length 10 say at other lengths."""
-    labels, rows, lengths = (MAIN, SUM, SUM_NORM, OWN_LAYERS), [], (1, 5, 7, 8, 9, 10, 11, 12, 13, 20)
-    curves = [curves_by_length(trained, APART[label], lengths) for label in labels]
-    for index, length in enumerate(lengths):
-        measured = (measuring.percent(curve[:, index]) for curve in curves)
-        rows.append([length, f"{predicted_at(length):.1%}", *measured])
-    head = ["length", "10 · n / length rounds to n", *labels]
-    measuring.table("Sequences right, trained at length 10", head, rows)
-    rows = {length: [by_count(model, length) for model in trained.models(*APART[MAIN])] for length in (9, 11)}
-    measuring.compare("By the count", ["sequences", *range(8)], rows, list, *["%"] * 9)
+    lengths = (1, 5, 7, 8, 9, 10, 11, 12, 13, 20)
+    curves = {label: right_by_length(cache.models(each, TEN), lengths) for label, each in LENGTHS.items()}
+    rows = [[label, *map(measuring.percent, curve.T)] for label, curve in curves.items()]
+    measuring.table("Right, trained at length 10", ["`--sample_len`", *lengths], rows)
+    (average, *_), rows = curves.values(), []
+    for length, right in zip(lengths, average.T, strict=True):
+        rows.append([length, f"{predicted_at(length):.1%}", measuring.percent(right)])
+    measuring.table("Right, and predicted", ["`--sample_len`", "predicted", MAIN], rows)
+    models = cache.models(setup(), TEN)
+    rows = {f"length {length}": [by_count(model, length)[1:] for model in models] for length in (9, 11)}
+    title = "Right at another length, by the number of letters there"
+    measuring.compare(title, ["", *range(8)], rows, list, *["%"] * 8)
 
 
-def scored(model):
-    """Return the fraction of sequences right and the loss in nats."""
-    data = measuring.fresh(TASK)
-    return measuring.score(measuring.outputs(model, data.inputs), data.answers)
+# --- The training ---------------------------------------------------------------------------------------
+
+
+def print_delayed(cache):
+    """Print what three changes cost, and how equal weights at first help."""
+    rows, lists = [], {"H: ten further runs": cache.models(*AGAIN)}
+    for label, more in (("without help", ""), ("K: equal weights at first", "+K")):
+        groups = {edit + more: cache.models(setup(edit + more), TEN) for edit in DELAYED.values()}
+        cells = (measuring.percent(scores(model)[0] for model in models) for models in groups.values())
+        rows.append([label, *cells])
+        lists |= groups
+    measuring.table("Held back, and not", ["right", *DELAYED], rows)
+    compare_scores("Run by run", lists, each=True)
 
 
 def print_saturation():
@@ -347,7 +475,10 @@ def print_saturation():
     for depth in (4, 16, 64, 256, 1024):
         generator = np.random.default_rng(0)
         lengths = np.sqrt(generator.chisquare(depth, (1_000_000, 1)))  # Of the queries.
-        logits = lengths * generator.normal(size=(1_000_000, 10))
-        weights = [np.exp(one - one.max(axis=-1, keepdims=True)) for one in (logits, logits / depth**0.5)]
-        rows.append([depth, *(f"{(1 / one.sum(axis=-1)).mean():.2f}" for one in weights)])
+        products = lengths * generator.normal(size=(1_000_000, 10))
+        largest = []
+        for logits in (products, products / depth**0.5):
+            weights = np.exp(logits - logits.max(axis=-1, keepdims=True))  # Over that of the largest.
+            largest.append(f"{(1 / weights.sum(axis=-1)).mean():.2f}")
+        rows.append([depth, *largest])
     measuring.table("Largest of ten weights, random vectors", ["depth", "q·k", "q·k / √depth"], rows)

@@ -12,32 +12,38 @@ SELF = "--self_att"
 TEN = range(1, 11)
 
 
-def run(edit=None, flags=SELF):
-    """Return a trainings.Run of this lesson."""
-    return trainings.Run(TASK, edit, flags)
+def setup(edit=None, flags=SELF):
+    """Return a trainings.Setup of this lesson."""
+    return trainings.Setup(TASK, edit, flags)
 
 
-PLAIN, ASKING, BEFORE = run(flags=""), run(), run(flags=f"{SELF} --steps 1")
-# The rows of each table, by the letter of an edit, what is trained, and the seeds.
-APART = {
-    "plain": (PLAIN, TEN),
-    "`--self_att`": (ASKING, TEN),
-    **{letter: (run(letter), TEN) for letter in "AB"},
-    **{letter: (run(letter, ""), TEN) for letter in "CDE"},
-}
-LONGER = {
-    f"{label}, {steps}": (APART[label][0]._replace(flags=f"{flags} --steps {steps}".strip()), TEN)
-    for label, flags in (("plain", ""), ("`--self_att`", SELF), ("A", SELF))
+# The rows of the tables: what a page calls them, and what is trained.
+PLAIN, ASKING, ITSELF, ONE_STEP = setup(flags=""), setup(), setup("A"), setup(flags=f"{SELF} --steps 1")
+TRIO = {"plain": PLAIN, "`--self_att`": ASKING, "A": ITSELF}
+LONG = {
+    f"{label}, {steps:,} steps": each._replace(flags=f"{each.flags} --steps {steps}".strip())
     for steps in (2000, 4000)
+    for label, each in TRIO.items()
 }
-AGAIN = {f"{one}, 4000, again": (LONGER[f"{one}, 4000"][0], range(11, 21)) for one in ("A", "`--self_att`")}
-BLIND = {letter: (run(letter), TEN) for letter in "GF"}
-RUNS = [(BEFORE, TEN), *APART.values(), *LONGER.values(), *AGAIN.values(), *BLIND.values()]
-PAIRS = [("A", "`--self_att`"), ("A, 2000", "`--self_att`, 2000"), ("A, 4000", "`--self_att`, 4000"),
-         ("B", "C"), tuple(AGAIN)]  # fmt: skip
+BY_STEPS = {f"{label}, 1,000 steps": each for label, each in TRIO.items()} | LONG
+NORMS = {
+    "D: a second scale and shift": setup("D", ""),
+    "E: a second norm": setup("E", ""),
+    "C: both, a second layer norm": setup("C", ""),
+    "B: both, and mixed with the average": setup("B"),
+}
+BLIND = {"G: only to itself": setup("G"), "F: as it learns to": setup("F")}
+AGAIN = {label: LONG[label] for label in ("A, 4,000 steps", "`--self_att`, 4,000 steps")}
+ELEVEN_TO_TWENTY = range(11, 21)
+SETUPS = [(each, TEN) for each in (ONE_STEP, *BY_STEPS.values(), *NORMS.values(), *BLIND.values())]
+SETUPS += [(each, ELEVEN_TO_TWENTY) for each in AGAIN.values()]
+PAIRS = [(f"A, {steps} steps", f"`--self_att`, {steps} steps") for steps in ("1,000", "2,000", "4,000")]
+PAIRS += [("B: both, and mixed with the average", "C: both, a second layer norm")]
+SCORES = ["sequences right", "counts right", "differences right"]
+LOSSES = ["loss", "loss of the counts", "loss of the difference"]
 
 
-def parts(model):
+def scores(model):
     """Return what is right of sequences, of counts, of differences, and the loss of the same three."""
     answers, chances = interventions.cases().answers, interventions.cases().chances
     logits = model(interventions.cases().inputs)[0].numpy().astype(float)
@@ -49,59 +55,94 @@ def parts(model):
     return *(chances @ np.column_stack(rights)), losses.mean(), losses[:3].mean(), losses[3]
 
 
+def compare_scores(title, groups, each=False):
+    """Print what is right and the losses for groups of models."""
+    measuring.compare(title, ["", *SCORES, *LOSSES], groups, scores, *["%"] * 3, *["{:.3f}"] * 3, each=each)
+
+
 def weights_over_difference(model, differences=range(-6, 7)):
     """Return the mean weights of output step 3 for each A − B, float (differences, 4)."""
-    weights = interventions.all_weights(interventions.first_decoding(model))[:, 3]
+    weights = interventions.all_weights(interventions.first_states(model))[:, 3]
     answers, chances = interventions.cases().answers, interventions.cases().chances
     signed = answers[:, 0] - answers[:, 1]
-    return np.array([np.average(weights[signed == one], 0, chances[signed == one]) for one in differences])
+    return np.array([np.average(weights[signed == difference], 0, chances[signed == difference])
+                     for difference in differences])  # fmt: skip
 
 
-def report(trained):
-    """Print the tables of the laboratory of Lesson 2; trained is a trainings.Trainings."""
+def report(cache):
+    """Print the tables of the laboratory of Lesson 2, with the models of a trainings.ModelCache."""
+    groups = {label: cache.models(each, TEN) for label, each in (BY_STEPS | NORMS | BLIND).items()}
+    print_new_sequences(groups)
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
-    groups = {label: trained.models(*row) for label, row in (APART | LONGER | AGAIN | BLIND).items()}
-    asking, before = groups["`--self_att`"], trained.models(BEFORE, TEN)
-    found = {label: [parts(model) for model in group] for label, group in groups.items()}
-    head = ["right: sequences", "counts", "differences", "loss", "of the counts", "of the difference"]
-    measuring.compare("Trained anew", head, found, list, *["%"] * 3, *["{:.3f}"] * 3, each=True)
+    compare_scores("Right and loss", groups, each=True)
+    print_pairs(groups, {label: cache.models(each, ELEVEN_TO_TWENTY) for label, each in AGAIN.items()})
+    trio = {label: groups[f"{label}, 1,000 steps"] for label in TRIO}
+    asking, untrained = trio["`--self_att`"], cache.models(ONE_STEP, TEN)
+    print_probes({label: groups[label] for label in BY_STEPS | NORMS}, asking, untrained)
+    print_weights(trio, groups, asking, untrained)
+    interventions.report(asking, untrained, groups["F: as it learns to"])
+
+
+def print_new_sequences(groups):
+    """Print what is right of 10,000 new sequences, as on the front page."""
+    data = measuring.new_data(TASK)
+    front = {"Task 2: `--train`": groups["plain, 1,000 steps"]}
+    front |= {"Task 2: `--train --self_att`": groups["`--self_att`, 1,000 steps"]}
+
+    def right(model):
+        return measuring.score(measuring.logits_of(model, data.inputs), data.answers)[:1]
+
+    measuring.compare("As on the front page", ["", "this project"], front, right, "%", each=True)
+
+
+def print_pairs(groups, again):
+    """Print in how many pairs of training runs with one seed the first has the smaller loss."""
     rows = []
-    for pair in PAIRS:
-        wins = np.sum([np.less(*losses)[3:] for losses in zip(*map(found.get, pair), strict=True)], axis=0)
-        rows.append([*pair, *wins])
-    head = ["the first", "the second", "loss", "of the counts", "of the difference"]
-    measuring.table("In how many pairs with one seed the first has the smaller", head, rows)
-    print_readable(groups, asking, before)
-    interventions.report(asking, before, groups["F"])
-    inputs, answers = measuring.fresh(TASK).inputs, measuring.fresh(TASK).answers
-    few = {label: groups[label] for label in ("plain", "`--self_att`")}
-    measuring.compare("Right of 10,000 new sequences", ["right"], few, lambda model: measuring.score(
-        measuring.outputs(model, inputs), answers)[:1], "%", each=True)  # fmt: skip
+    pairs = [(first, second, groups[first], groups[second]) for first, second in PAIRS]
+    pairs += [(*(f"{label}, seeds 11 to 20" for label in again), *again.values())]
+    for first, second, *models in pairs:
+        wins = np.sum([np.less(*map(scores, pair))[4:] for pair in zip(*models, strict=True)], axis=0)
+        rows.append([first, second, *wins])
+    head = ["the first", "the second", "smaller loss of the counts", "of the difference"]
+    measuring.table("In how many pairs with one seed the first has the smaller loss", head, rows)
 
 
-def print_readable(groups, asking, before):
-    """Print what the best last layer reads, with its controls, and to what output step 3 attends."""
-    vectors = {label: map(interventions.last_vectors, groups[label]) for label in APART | LONGER}
-    queries = [interventions.random_query(like, seed) for seed, like in enumerate(asking)]
-    random = [interventions.first_decoding(*pair) for pair in zip(before, queries, strict=True)]
-    pairs = zip(before, random, strict=True)
-    again = [model.self_attention(one, one, one)[0].numpy() for model, one in pairs]
-    vectors |= {"random queries, nothing trained": random, "the same, with self-attention": again}
+def print_probes(groups, asking, untrained):
+    """Print what the best last layer reads, with its controls."""
+    states = {label: list(map(interventions.last_states, models)) for label, models in groups.items()}
+    queries = [interventions.random_query(model, seed) for seed, model in enumerate(asking)]
+    random = [interventions.first_states(*pair) for pair in zip(untrained, queries, strict=True)]
+    states["random queries, untrained"] = random
+    states["random queries, untrained, with self-attention"] = [
+        network.self_attention(vectors, vectors, vectors)[0].numpy()
+        for network, vectors in zip(untrained, random, strict=True)
+    ]
     shares = interventions.cases().inputs.mean(axis=1)
-    vectors["no network, the shares of the letters"] = [np.repeat(shares[:, None], 4, axis=1)]
-    head = ["sequences", "counts", "differences", "one for the difference alone"]
-    found = {label: list(group) for label, group in vectors.items()}
-    measuring.compare("With the best last layer", head, found, interventions.readable, *["%"] * 4)
-    some = {label: groups[label] for label in ("plain", "`--self_att`", "A", "B", "F")}
-    head = ["'A'", "'B'", "'C'", "the largest of the four over the least"]
-    title, measure = "Output step 3 on a letter, times a blank's weight", interventions.beside_a_blank
-    measuring.compare(title, head, some | {"before": before}, measure, *["{:.2f}"] * 4)
-    found = {one: [*map(interventions.first_decoding, some[one])] for one in ("`--self_att`", "plain", "A")}
-    found["F"] = list(map(interventions.blind, some["F"]))
-    found["random queries, nothing trained"] = random
-    head = ["the larger count", "the smaller count", "'C'", "itself", "the larger gets more", "its least"]
-    forms = [*["{:.2f}"] * 4, "%", "{:.2f}"]
-    measuring.compare("Output step 3 attends, A ≠ B", head, found, interventions.attended, *forms)
-    head, some = ["a count on itself", "output step 3 on itself", "a count's is its largest"], ["plain", "A"]
-    title, found = "Never used: what the attention to each other would be", {one: groups[one] for one in some}
-    measuring.compare(title, head, found, interventions.on_itself, "{:.2f}", "{:.2f}", "%")
+    states["no network, the shares of the letters"] = [np.repeat(shares[:, None], 4, axis=1)]
+    head = [f"new last layer: {name}" for name in ("sequences", "counts", "differences")]
+    head = ["", *head, "one for the difference alone"]
+    measuring.compare("With the best last layer", head, states, interventions.probed, *["%"] * 4)
+
+
+def print_weights(trio, groups, asking, untrained):
+    """Print to what output step 3 attends: letters, and other output steps."""
+    mixing = {"B": groups["B: both, and mixed with the average"]}
+    blind = groups["F: as it learns to"]
+    rows = trio | mixing | {"F": blind, "before the training": untrained}
+    head = ["the difference step's weight, relative to a blank", "on an 'A'", "on a 'B'", "on a 'C'"]
+    head += ["the largest of the four over the smallest"]
+    title, forms = "The difference step's weights on letters", ["{:.2f}"] * 4
+    measuring.compare(title, head, rows, interventions.beside_a_blank, *forms)
+    rows = {label: list(map(interventions.first_states, models)) for label, models in trio.items()}
+    queries = [interventions.random_query(model, seed) for seed, model in enumerate(asking)]
+    pairs = zip(untrained, queries, strict=True)
+    rows["random queries, untrained"] = [interventions.first_states(*pair) for pair in pairs]
+    rows["F"] = list(map(interventions.blind_states, blind))
+    head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
+    head += ["the larger one gets more", "the larger one's least part of both"]
+    title, forms = "The difference step's weights on output steps", [*["{:.2f}"] * 4, "%", "{:.2f}"]
+    measuring.compare(title, head, rows, interventions.on_counts, *forms)
+    rows = {f"{label}, never used": trio[label] for label in ("plain", "A")}
+    head = ["", "a count on itself", "output step 3 on itself", "a count's is its largest"]
+    title, forms = "What the attention to each other would be", ["{:.2f}", "{:.2f}", "%"]
+    measuring.compare(title, head, rows, interventions.on_itself, *forms)

@@ -1,15 +1,15 @@
-"""Lesson 2, what could be read in a model, and what it does when something inside it is changed."""
+"""Lesson 2, what could be read in a model, and what it does when something inside it is changed.
+
+The hidden states of a sequence are a vector for each output step: the counts of 'A', 'B', 'C', then step 3.
+"""
 
 import functools
 import itertools
 import math
-import unittest.mock
-import warnings
 
 import numpy as np
-from scipy import special
 
-from . import measuring
+from . import formula, measuring
 
 TASK = 2
 SIZES = 0.03, 0.1, 0.2, 0.3, 0.5, 1.0  # Of random queries; those of the trained model are 1.
@@ -17,16 +17,16 @@ SIZES = 0.03, 0.1, 0.2, 0.3, 0.5, 1.0  # Of random queries; those of the trained
 
 @functools.cache
 def cases():
-    """Return all sequences of ten letters as `measuring.fresh` does, but each set of letters only once.
+    """Return all sequences of ten letters as `measuring.data_of` does, but each set of letters only once.
 
     Attention does not see order, so 286 cases stand for all; .chances, float (286,), says for how many.
     """
     letters = np.array(list(itertools.combinations_with_replacement(range(4), 10)))
-    found = measuring.solved(TASK, letters)
+    data = measuring.given_letters(TASK, letters)
     numbers = (letters[..., None] == np.arange(4)).sum(axis=1)
     orders = [math.factorial(10) / math.prod(map(math.factorial, row)) for row in numbers.tolist()]
-    found.chances = np.array(orders) / 4**10
-    return found
+    data.chances = np.array(orders) / 4**10
+    return data
 
 
 def unequal():
@@ -36,88 +36,81 @@ def unequal():
     return differ, np.where(answers[differ, 0] < answers[differ, 1], 1, 0), chances / chances.sum()
 
 
-def first_decoding(model, query=None):
-    """Return the decodings of all cases before self-attention, float32 (286, 4, hidden)."""
+def first_states(model, query=None):
+    """Return the hidden states of all cases before self-attention, float32 (286, 4, hidden)."""
     key = model.key_layer(cases().inputs)
     return model.attention(query=model.query if query is None else query, key=key, value=key)[0].numpy()
 
 
-def all_weights(decoding):
-    """Return how the output steps attend to each other, float32 (batch, 4, 4)."""
-    return special.softmax(decoding @ decoding.swapaxes(1, 2) / decoding.shape[-1] ** 0.5, axis=-1)
+def blind_states(model):
+    """Return the same of edit F, in which output step 3 has its bare query."""
+    states = first_states(model)
+    states[:, 3] = model.query[0, 3]
+    return states
+
+
+def all_weights(states):
+    """Return how the output steps attend to each other, float (batch, 4, 4)."""
+    return formula.attend(states, states, states)[1]
 
 
 def random_query(trained, seed, size=1):
     """Return a random query, float32 (1, 4, hidden); size 1 is each vector as long as in a trained model."""
     drawn = np.random.default_rng(seed).normal(size=trained.query.shape)
-    lengths = [np.linalg.norm(one, axis=-1, keepdims=True) for one in (trained.query.numpy(), drawn)]
-    return (size * drawn * lengths[0] / lengths[1]).astype(np.float32)
+    lengths = np.linalg.norm(trained.query, axis=-1, keepdims=True) / np.linalg.norm(
+        drawn, axis=-1, keepdims=True
+    )
+    return (size * drawn * lengths).astype(np.float32)
 
 
 # --- What a new last layer reads ------------------------------------------------------------------------
 
 
-def last_vectors(model):
-    """Return what the last dense layer of a model reads, float (286, 4, hidden)."""
-    with unittest.mock.patch.object(model.logits_layer, "call", lambda vectors: vectors):
-        return model(cases().inputs)[0].numpy()
+def last_states(model):
+    """Return what the last dense layer of a model gets, float (286, 4, hidden).
 
-
-def best_layer(vectors, answers):
-    """Return the best last dense layer, a function to answers, for all cases: the one with the least loss.
-
-    Vectors are float (286, ..., numbers), answers int (286, ...). They first get the same spread in all
-    directions, which such a layer can undo: so small differences are learnt as fast as large ones.
+    Its kernel becomes a part of the unit matrix, so that it hands on eleven of the numbers at a time.
     """
-    import threadpoolctl  # On which scikit-learn depends: so small a fit is slower in several threads.
-    from sklearn import decomposition, linear_model, pipeline  # Here, as this takes a second.
-
-    chances = np.repeat(cases().chances, answers[0].size)
-    layer = linear_model.LogisticRegression(C=1e4, max_iter=100, tol=1e-4, solver="newton-cholesky")
-    both = pipeline.make_pipeline(decomposition.PCA(1 - 1e-7, svd_solver="full", whiten=True), layer)
-    with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # That 100 rounds could be more.
-        both.fit(flat(vectors), answers.ravel(), logisticregression__sample_weight=chances * 20000)
-    return lambda given: both.predict(flat(given)).reshape(given.shape[:-1])
+    layer, parts = model.logits_layer, []
+    learnt = layer.get_weights()
+    hidden, counts = layer.kernel.shape
+    for first in range(0, hidden, counts):
+        layer.set_weights([np.eye(hidden, counts, -first), np.zeros(counts)])
+        parts.append(model(cases().inputs)[0].numpy())
+    layer.set_weights(learnt)
+    return np.concatenate(parts, axis=-1)[..., :hidden]
 
 
-def flat(vectors):
-    """Return vectors, float (..., numbers), as float64 (samples, numbers)."""
-    return vectors.reshape(-1, vectors.shape[-1]).astype(float)
-
-
-def readable(vectors):
+def probed(states):
     """Return which sequences, counts, differences the best last layer gets right, and one for the latter."""
     answers, chances = cases().answers, cases().chances
-    right = best_layer(vectors, answers)(vectors) == answers
-    alone = best_layer(vectors[:, 3], answers[:, 3])(vectors[:, 3]) == answers[:, 3]
+    right = measuring.probe(states, answers, chances)(states) == answers
+    alone = measuring.probe(states[:, 3], answers[:, 3], chances)(states[:, 3]) == answers[:, 3]
     rights = right.all(axis=1), right[:, :3].mean(axis=1), right[:, 3], alone
-    return tuple(chances @ one for one in rights)
+    return chances @ np.column_stack(rights)
 
 
-CHANGES = {
-    "nothing": all_weights,
-    "all weights equal": lambda one: np.full((1, 4, 4), 0.25, np.float32),
-    "each on itself": lambda one: np.eye(4, dtype=np.float32)[None],
-    "random queries, as long as the trained ones": all_weights,
-}
-
-
-def readers(model):
+def with_other_weights(model):
     """Change all weights, or all queries, then give the model a new last layer.
 
-    A dict from the change to the shares of counts and differences right, and what `readable` says of them.
+    Returns a dict from the change to the fractions of counts and differences right, then with the new layer.
     """
-    answers, chances, found = cases().answers, cases().chances, {}
-    for name, change in CHANGES.items():
-        decoding = first_decoding(model, random_query(model, 0) if "random" in name else None)
-        vectors = model.self_attention.layer_norm(change(decoding) @ decoding + decoding)
-        right = chances @ (model.logits_layer(vectors).numpy().argmax(axis=-1) == answers)
-        found[name] = right[:3].mean(), right[3], *readable(vectors.numpy())[1:]
-    return found
+    answers, chances, right = cases().answers, cases().chances, {}
+    states, random = first_states(model), first_states(model, random_query(model, 0))
+    equal, own = np.full((1, 4, 4), 0.25, np.float32), np.eye(4, dtype=np.float32)[None]
+    for name, vectors, weights in (
+        ("nothing", states, all_weights(states)),
+        ("all weights equal", states, equal),
+        ("each on itself", states, own),
+        ("control: random queries", random, all_weights(random)),
+    ):
+        changed = model.self_attention.layer_norm(weights @ vectors + vectors).numpy()
+        told = chances @ (model.logits_layer(changed).numpy().argmax(axis=-1) == answers)
+        right[name] = told[:3].mean(), told[3], *probed(changed)[1:]
+    return right
 
 
-# --- To what output step 3 attends ----------------------------------------------------------------------
+# --- To what output steps attend ------------------------------------------------------------------------
 
 
 def beside_a_blank(model):
@@ -129,36 +122,39 @@ def beside_a_blank(model):
 
 def on_itself(model, query=None):
     """Return the mean weights of a count and of step 3 on themselves; how often a count's is its largest."""
-    weights, chances = all_weights(first_decoding(model, query)), cases().chances
+    weights, chances = all_weights(first_states(model, query)), cases().chances
     itself = chances @ np.diagonal(weights, axis1=1, axis2=2)
     largest = chances @ (weights.argmax(axis=-1) == np.arange(4))
     return itself[:3].mean(), itself[3], largest[:3].mean()
 
 
-def attended(decoding):
-    """Return to what output step 3 attends where A ≠ B, six numbers, for decodings of all cases.
+def on_counts(states):
+    """Return to what output step 3 attends where A ≠ B, six numbers, for the hidden states of all cases.
 
     The mean weights on the larger count, the smaller, 'C', itself; how often the larger one gets more; the
     least part that it gets, in any case, of what these two get together.
     """
     differ, larger, chances = unequal()
-    weights = all_weights(decoding)[differ, 3]
-    most, least = (weights[np.arange(len(weights)), one] for one in (larger, 1 - larger))
+    weights = all_weights(states)[differ, 3]
+    most, least = (weights[np.arange(len(weights)), step] for step in (larger, 1 - larger))
     means = chances @ np.column_stack([most, least, weights[:, 2:], most > least])
     return *means, (most / (most + least)).min()
 
 
-def told(model, decoding, weights):
+# --- Interventions at output step 3 ---------------------------------------------------------------------
+
+
+def difference_told(model, states, weights):
     """Return the answers of output step 3, int (batch,), for its weights, float (batch, 4).
 
-    The decoding, float32 (batch, 4, hidden), is that before self-attention.
+    The states, float32 (batch, 4, hidden), are those before self-attention.
     """
-    gathered = np.einsum("bk,bkd->bd", weights, decoding) + decoding[:, 3]
-    logits = model.logits_layer(model.self_attention.layer_norm(gathered[:, None]))
+    sums = np.einsum("bk,bkd->bd", weights, states) + states[:, 3]
+    logits = model.logits_layer(model.self_attention.layer_norm(sums[:, None]))
     return logits.numpy()[:, 0].argmax(axis=-1)
 
 
-def taken(weights, step, amount):
+def without(weights, step, amount):
     """Return weights, (batch, 4), with an amount, (batch,), taken from a step and shared by the others."""
     rows, rest = np.arange(len(weights)), weights.copy()
     rest[rows, step] = 0
@@ -167,106 +163,138 @@ def taken(weights, step, amount):
     return rest
 
 
-def other_weights(model):
+def with_less_weight(model):
     """Take weight away from what output step 3 attends to, where A ≠ B.
 
-    A dict from the change to the weight taken and the shares of differences right and of the answer 0.
+    Returns a dict from the change to the weight taken, the fraction of differences right and that of zeros.
     """
     differ, larger, chances = unequal()
-    decoding, difference = first_decoding(model)[differ], cases().answers[differ, 3]
-    weights = all_weights(decoding)[:, 3]
-    most, least = (weights[np.arange(len(weights)), one] for one in (larger, 1 - larger))
-    changes = {
-        "nothing": (larger, 0 * most),
-        "the smaller count, all": (1 - larger, least),
-        "the larger count, as much": (larger, least),
-        "itself, all": (3, weights[:, 3]),
-        "the larger count, as much as itself has": (larger, np.minimum(weights[:, 3], most)),
-        "the larger count, all": (larger, most),
-    }
-    found = {}
-    for name, (step, amount) in changes.items():
-        answers = told(model, decoding, taken(weights, step, amount))
-        found[name] = chances @ amount, chances @ (answers == difference), chances @ (answers == 0)
-    return found
+    states, difference = first_states(model)[differ], cases().answers[differ, 3]
+    weights = all_weights(states)[:, 3]
+    most, least = (weights[np.arange(len(weights)), step] for step in (larger, 1 - larger))
+    own, measured = weights[:, 3], {}
+    for name, step, amount in (
+        ("nothing", larger, 0 * most),
+        ("all of the smaller count's", 1 - larger, least),
+        ("the larger count's, as much as the smaller has", larger, least),
+        ("all of its own", 3, own),
+        ("the larger count's, as much as it has itself", larger, np.minimum(own, most)),
+        ("all of the larger count's", larger, most),
+    ):
+        answers = difference_told(model, states, without(weights, step, amount))
+        measured[name] = chances @ amount, chances @ (answers == difference), chances @ (answers == 0)
+    return measured
 
 
 def flipped(model):
-    """Flip a quantity in output step 3's own decoding, where A ≠ B, along what the decoding changes with it.
+    """Flip a quantity in output step 3's own state, where A ≠ B, along the way in which the state follows it.
 
     A − B goes as far to the other side of 0, A + B of its mean; 'C' as far as A − B, in the length of the
-    change. A dict from the quantity to the shares where the larger count gets more, and that are right.
+    change. Returns a dict from the quantity to how often the larger count gets more, and what is right.
     """
     differ, larger, chances = unequal()
-    decoding, answers = first_decoding(model)[differ], cases().answers[differ]
+    states, answers = first_states(model)[differ], cases().answers[differ]
     first, second, third, _ = answers.T.astype(float)
     rows, quantities = np.arange(len(answers)), np.column_stack([first - second, first + second, third])
     quantities[:, 1:] -= chances @ quantities[:, 1:]
-    root, own = np.sqrt(chances)[:, None], decoding[:, 3]
+    root, own = np.sqrt(chances)[:, None], states[:, 3]
     slopes = np.linalg.lstsq(root * quantities, root * (own - chances @ own), rcond=None)[0]
-    found, lengths = {}, []
-    for name, quantity, slope in zip(("A − B", "A + B", "'C'"), quantities.T, slopes, strict=True):
-        change = -2 * np.outer(quantity, slope)
-        lengths.append(chances @ np.linalg.norm(change, axis=1))
-        changed = decoding.copy()
-        changed[:, 3] += change * (lengths[0] / lengths[-1] if name == "'C'" else 1)
+    changes = [-2 * np.outer(quantity, slope) for quantity, slope in zip(quantities.T, slopes, strict=True)]
+    lengths = [chances @ np.linalg.norm(change, axis=1) for change in changes]
+    changes[2] *= lengths[0] / lengths[2]
+    measured = {}
+    for name, change in zip(("A − B", "A + B", "'C'"), changes, strict=True):
+        changed = states.copy()
+        changed[:, 3] += change
         weights = all_weights(changed)[:, 3]
         wins = weights[rows, larger] > weights[rows, 1 - larger]
-        found[name] = chances @ wins, chances @ (told(model, changed, weights) == answers[:, 3])
-    return found
+        told = difference_told(model, changed, weights)
+        measured[name] = chances @ wins, chances @ (told == answers[:, 3])
+    return measured
 
 
-def blind(model):
-    """Return the decodings of edit F, in which output step 3 has its bare query, as `first_decoding` does."""
-    decoding = first_decoding(model)
-    decoding[:, 3] = model.query[0, 3]
-    return decoding
+def patch_pairs(usable, step):
+    """Return pairs of cases for activation patching that differ in the count of an output step.
 
+    The letter that is more is the same in both, and so are the other count and the number of 'C'.
 
-def patched(model, decodings=first_decoding):
-    """Replace decodings by those of another case, in which one of the two counts is another one.
+    Args:
+        usable: bool (286,), which cases may be used.
+        step: int (286,), 0 or 1 for each case, the count in which they differ.
 
-    The letter that is more is the same in both, and so is the number of 'C'; both were answered right.
-
-    A dict from the count that is another one, and whose decoding is replaced, to how much the answer moves
-    per unit of the difference, and to the share in which the other difference comes out.
+    Returns:
+        first, second: int (pairs,), the cases of each pair.
+        weights: float (pairs,), how much each pair counts.
     """
-    decoding, answers, chances, found = decodings(model), cases().answers, cases().chances, {}
-    usable = (told(model, decoding, all_weights(decoding)[:, 3]) == answers[:, 3]) & (answers[:, 3] > 0)
-    sign = np.sign(answers[:, 0] - answers[:, 1])
-    steps_of = {"larger": (sign < 0) * 1, "smaller": (sign > 0) * 1}  # The output step of each.
-    for name, step in steps_of.items():
-        other, kept = answers[np.arange(286), step], answers[np.arange(286), 1 - step]
-        alike = [one[:, None] == one for one in (sign, answers[:, 2], kept)]
-        pairs = np.all([*alike, other[:, None] != other, usable[:, None] & usable], axis=0)
-        one, two = np.nonzero(pairs)
-        often = chances[one] * chances[two] / (pairs @ chances)[one]
-        for whose, steps in (("that count's", [step[one]]), ("own", [3]), ("both", [step[one], 3])):
-            changed = decoding[one]
-            for place in steps:
-                changed[np.arange(len(one)), place] = decoding[two, place]
-            moved = told(model, changed, all_weights(changed)[:, 3]) - answers[one, 3]
-            goal = answers[two, 3] - answers[one, 3]
-            slope = np.polyfit(goal, moved, 1, w=np.sqrt(often))[0]
-            found[f"{name}; {whose}"] = slope, np.average(moved == goal, weights=often)
-    return found
+    answers, chances, rows = cases().answers, cases().chances, np.arange(286)
+    sign, changing, kept = (
+        np.sign(answers[:, 0] - answers[:, 1]),
+        answers[rows, step],
+        answers[rows, 1 - step],
+    )
+    pairs = usable[:, None] & usable & (changing[:, None] != changing)
+    for same in (sign, answers[:, 2], kept):
+        pairs &= same[:, None] == same
+    first, second = np.nonzero(pairs)
+    return first, second, chances[first] * chances[second] / (pairs @ chances)[first]
 
 
-def report(group, before, without):
-    """Print it all, for lists of models with --self_att, trained and before the training, and of edit F."""
-    head = ["counts right", "difference right", "best last layer: counts", "difference", "one for it alone"]
-    measuring.compare_cases("The weights of all output steps are changed", head, group, readers, *["%"] * 5)
-    head, forms = ["a count on itself", "output step 3 on itself", "a count's is its largest"], ["{:.2f}"] * 2
-    for name, models in (("before the training", before), ("trained", group)):
-        pairs = list(enumerate(zip(models, group, strict=True)))
-        found = {f"random queries, {size:.0%} of the trained length": [
-            on_itself(model, random_query(like, seed, size)) for seed, (model, like) in pairs
-        ] for size in SIZES} | {"its own queries": list(map(on_itself, models))}  # fmt: skip
-        measuring.compare(f"Self-attention, {name}", head, found, list, *forms, "%")
-    head, forms = ["taken away", "difference right", "answers 0"], ["{:.2f}", "%", "%"]
-    measuring.compare_cases("Weight of output step 3 taken away, A ≠ B", head, group, other_weights, *forms)
-    head = ["the larger count gets more", "right"]
-    measuring.compare_cases("Flipped in output step 3's own decoding, A ≠ B", head, group, flipped, "%", "%")
-    head, title = ["moves per unit", "the other's difference"], "The count that is another; whose decoding"
-    measuring.compare_cases(title, head, group, patched, "{:.2f}", "%")
-    measuring.compare_cases(f"F: {title}", head, without, lambda one: patched(one, blind), "{:.2f}", "%")
+def patched(model, states_of=first_states):
+    """Put the states of another case, in which one of the two counts is another one, in place of the own.
+
+    Both cases were answered right. Returns a dict from the count that differs, and whose state is replaced,
+    to how far the answer moves if the difference moves by 1, and how often the other difference comes out.
+    """
+    states, answers, measured = states_of(model), cases().answers, {}
+    told = difference_told(model, states, all_weights(states)[:, 3])
+    usable = (told == answers[:, 3]) & (answers[:, 3] > 0)
+    larger = (answers[:, 0] < answers[:, 1]).astype(int)
+    for name, step in (("the larger count", larger), ("the smaller count", 1 - larger)):
+        first, second, weights = patch_pairs(usable, step)
+        rows, goal = np.arange(len(first)), answers[second, 3] - answers[first, 3]
+        of_count, of_difference = states[first].copy(), states[first].copy()
+        of_count[rows, step[first]] = states[second, step[first]]
+        of_difference[:, 3] = states[second, 3]
+        of_both = of_count.copy()
+        of_both[:, 3] = states[second, 3]
+        replaced = {"that count's": of_count, "the difference step's own": of_difference, "both": of_both}
+        for whose, changed in replaced.items():
+            moved = difference_told(model, changed, all_weights(changed)[:, 3]) - answers[first, 3]
+            slope = np.polyfit(goal, moved, 1, w=np.sqrt(weights))[0]
+            measured[f"{name}: {whose}"] = slope, np.average(moved == goal, weights=weights)
+    return measured
+
+
+def report(trained, untrained, blind):
+    """Print it all, for lists of models with --self_att, trained and after one step, and of edit F."""
+    head = ["changed", "counts right", "differences right", "new last layer: counts"]
+    head += ["new last layer: differences", "with the new last layer"]
+    title = "The weights of all output steps are changed"
+    measuring.compare_cases(title, head, trained, with_other_weights, *["%"] * 5)
+    rows = []
+    for size in (*SIZES, None):
+        label = f"random queries, {size:.0%} of the trained length" if size else "the model's own queries"
+        cells = []
+        for models in (untrained, trained):
+            queries = [random_query(like, seed, size) if size else None for seed, like in enumerate(trained)]
+            on_own = [on_itself(*pair)[0] for pair in zip(models, queries, strict=True)]
+            cells.append(measuring.summary(on_own))
+        rows.append([label, *cells])
+    head = ["a count's mean weight on itself", "before the training", "in the trained model"]
+    measuring.table("Random queries", head, rows)
+    head = ["taken from the difference step, A ≠ B", "how much", "differences right", "answers 0"]
+    measuring.compare_cases("Weight taken away", head, trained, with_less_weight, "{:.2f}", "%", "%")
+    head = [
+        "flipped in the difference step's own state, A ≠ B",
+        "the larger count gets more",
+        "differences right",
+    ]
+    measuring.compare_cases("Flipped", head, trained, flipped, "%", "%")
+    head = ["differs: replaced", "measured", "the second answer comes out"]
+    measuring.compare_cases("Activation patching", head, trained, patched, "{:.2f}", "%")
+    title, head = "Activation patching, F", ["F, differs: replaced", *head[1:]]
+
+    def patched_blind(model):
+        return {f"F, {name}": values for name, values in patched(model, blind_states).items()}
+
+    measuring.compare_cases(title, head, blind, patched_blind, "{:.2f}", "%")

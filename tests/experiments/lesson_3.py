@@ -9,48 +9,54 @@ from . import lesson_3_interventions as interventions
 from . import measuring, trainings
 
 TASK = 3
-
-
-def run(edit=None, flags="--pos_enc"):
-    """Return a trainings.Run of this lesson."""
-    return trainings.Run(TASK, edit, flags)
-
-
-PLAIN, MARKED, AVERAGES, MARK = run(flags=""), run(), run("A+B"), run("A+B+D")
-BEFORE, LONGER = {MARKED: run(flags="--pos_enc --steps 1")}, run(flags="--pos_enc --steps 2200")
-FAST, SLOW = "--pos_enc --enc_layers 0 --lr 0.01", "--pos_enc --enc_layers 0 --steps 4000"
-WAVES, MASK, LOOKING = run("C"), run("E", ""), run(flags=FAST)
-LANGUAGE = {
-    "G 8 and H True: a mask": run("G 8+H True"),
-    "G 8 and H False: no mask": run("G 8+H False"),
-    "A, G 8 and H True: a mask, equal weights": run("A+G 8+H True"),
-    "the same, `--enc_layers 2`": run("A+G 8+H True", "--pos_enc --enc_layers 2"),
-}
-HEADS = {"as it is": None} | {f"G {heads}": f"G {heads}" for heads in (1, 2, 4)}
-# The tables: what a reader calls a row, and what is trained.
-TABLES = {
-    "With order and without": {"without `--pos_enc`": PLAIN, "`--pos_enc`": MARKED, "`--steps 2200`": LONGER},
-    "Equal weights from the start": {
-        "A: equal weights in the encoder": run("A"),
-        "B: equal weights in the decoder": run("B"),
-        "A and B: equal weights in both": AVERAGES,
-        "A, B and D: and one vector only": MARK,
-        "D: one vector only": run("D"),
-    },
-    "Without an encoder layer": {
-        f"`{FAST}`": LOOKING,
-        "B: equal weights in the decoder": run("B", FAST),
-        "F: six times the weight for the first letter": run("F", FAST),
-    },
-    "Waves": {"C: waves": WAVES},
-    f"Heads, `{SLOW}`": {name: run(edit, SLOW) for name, edit in HEADS.items()},
-    f"Heads, `{SLOW} --lr 0.003`": {name: run(edit, f"{SLOW} --lr 0.003") for name, edit in HEADS.items()},
-    "A mask": {"E: a causal mask": MASK, "E, `--enc_layers 2`": run("E", "--enc_layers 2")},
-}
 TEN, TWENTY = range(1, 11), range(1, 21)
-SEEDS = dict.fromkeys((MARKED, MARK, WAVES), TWENTY)
-TRAINED = [one for rows in TABLES.values() for one in rows.values()]
-RUNS = [(one, SEEDS.get(one, TEN)) for one in (*TRAINED, *BEFORE.values(), *LANGUAGE.values())]
+
+
+def setup(edit=None, flags="--pos_enc"):
+    """Return a trainings.Setup of this lesson."""
+    return trainings.Setup(TASK, edit, flags)
+
+
+PLAIN, POSITIONS, ONE_VECTOR, WAVES = setup(flags=""), setup(), setup("A+B+D"), setup("C")
+ONE_STEP, LONGER, MASK = (
+    setup(flags="--pos_enc --steps 1"),
+    setup(flags="--pos_enc --steps 2200"),
+    setup("E", ""),
+)
+BARE = "--pos_enc --enc_layers 0 --lr 0.01"
+LOOKING = setup(flags=BARE)
+# The tables of what is right: what a page calls a row, and what is trained.
+TABLES = {
+    "With order and without": {
+        "without `--pos_enc`": PLAIN,
+        "`--pos_enc`, twenty runs": POSITIONS,
+        "`--steps 2200`": LONGER,
+        "C: waves, twenty runs": WAVES,
+    },
+    "Equal weights from the start": {
+        "as it is, twenty runs": POSITIONS,
+        "A: equal weights in the encoder": setup("A"),
+        "B: equal weights in the decoder": setup("B"),
+        "A and B: equal weights in both": setup("A+B"),
+        "A, B and D: and one vector, twenty runs": ONE_VECTOR,
+        "D: one vector, with attention": setup("D"),
+    },
+    f"Without an encoder layer, `{BARE}`": {
+        "learnt weights": LOOKING,
+        "B: equal weights from the start": setup("B", BARE),
+        "F: six times the weight for the first letter, from the start": setup("F", BARE),
+    },
+    "A mask, without `--pos_enc`": {
+        "no mask": PLAIN,
+        "E: a causal mask": MASK,
+        "E, `--enc_layers 2`": setup("E", "--enc_layers 2"),
+    },
+}
+WITH_TWENTY = POSITIONS, ONE_VECTOR, WAVES
+SETUPS = [
+    (each, TWENTY if each in WITH_TWENTY else TEN) for rows in TABLES.values() for each in rows.values()
+]
+SETUPS += [(ONE_STEP, TEN)]
 
 
 def bound(max_len=10, vocab_size=3):
@@ -79,26 +85,32 @@ def order_changes(model):
 
     The largest change over 1,000 sequences; for the weights the order is undone.
     """
-    inputs = measuring.fresh(TASK, 1000).inputs
+    inputs = measuring.new_data(TASK, 1000).inputs
     order = np.random.default_rng(0).permutation(11)
     (logits, weights, _), (other_logits, other_weights, _) = model(inputs), model(inputs[:, order])
     pairs = (logits, other_logits), (weights.numpy()[..., order], other_weights)
-    return [np.abs(one - np.array(other)).max() for one, other in pairs]
+    return [np.abs(before - np.array(after)).max() for before, after in pairs]
 
 
-def scored(model):
+def scores(model):
     """Return the fraction of sequences right, the loss, and the mean weight on the signal."""
-    data = measuring.fresh(TASK)
+    data = measuring.new_data(TASK)
     logits, weights, _ = model(data.inputs)
     return *measuring.score(logits.numpy(), data.answers), weights.numpy()[:, 0, 0].mean()
 
 
-def looks(model):
+def compare_scores(title, groups, each=False):
+    """Print what is right, the loss, and the decoder's weight on the signal for groups of models."""
+    head = ["", "right", "loss", "decoder's weight on the signal"]
+    measuring.compare(title, head, groups, scores, "%", "{:.3f}", "{:.2f}", each=each)
+
+
+def signal_row(model):
     """Return mean weights of the signal's row in the encoder, and the decoder's mean weight on the signal.
 
-    On itself, on another letter like it, on one that differs, the ratio of these two, the decoder's.
+    On itself, on another letter like it, on another letter, the ratio of these two, the decoder's.
     """
-    data = measuring.fresh(TASK)
+    data = measuring.new_data(TASK)
     _, decoder, (encoder, *_) = model(data.inputs)
     weights = np.broadcast_to(encoder.numpy(), (len(data.letters), 11, 11))[:, 0]
     like = data.letters == data.letters[:, :1]
@@ -108,73 +120,141 @@ def looks(model):
     return itself, same, different, same / different, decoder.numpy()[:, 0, 0].mean()
 
 
-def report(trained):
-    """Print the figures of the lesson and of the laboratory, with the models of a trainings.Trainings."""
-    print("\nBound without order and without a mask: {:.4f} nats, {:.2%} right".format(*bound()))
+def report(cache):
+    """Print the figures of the lesson and of the laboratory, with the models of a trainings.ModelCache."""
+    least, most = bound()
+    head = ["", "right", "loss"]
+    measuring.table(
+        "The bound without order and without a mask", head, [["the bound", f"{most:.2%}", f"{least:.4f}"]]
+    )
+    plain, positions = cache.models(PLAIN, TEN), cache.models(POSITIONS, TWENTY)
+    front = {"Task 3: `--train`": plain, "Task 3: `--train --pos_enc`": positions}
+    measuring.compare(
+        "As on the front page", ["", "this project"], front, lambda model: scores(model)[:1], "%"
+    )
     for title, rows in TABLES.items():
-        groups = {name: trained.models(one, SEEDS.get(one, TEN)) for name, one in rows.items()}
-        head = ["right", "loss", "decoder's weight on the signal"]
-        measuring.compare(title, head, groups, scored, "%", "{:.3f}", "{:.2f}", each=True)
-    marked = trained.models(MARKED, TWENTY)
-    for one in (MARKED, LONGER):
-        last = [f"{trained.losses(one, seed)[-1][1]:.3f}" for seed in trained.chosen(SEEDS.get(one, TEN))]
-        print(f"\nThe last printed losses of `{one.flags}`:", *last)
+        groups = {label: cache.models(each, seeds_of(each)) for label, each in rows.items()}
+        compare_scores(title, groups, each=True)
+    print_last_losses(cache)
     for text in ("BBABC", "AAAAAAAAAAA"):
         inputs = measuring.spell(TASK, text).inputs
-        told = [int(measuring.outputs(model, inputs).argmax()) for model in marked]
-        print(f"\n{len(marked)} runs of `--pos_enc` answer to {text}: {sorted(told)}")
-    print_order(trained)
-    print_weights(trained)
-    print_counting(trained)
+        answers = sorted(int(measuring.logits_of(model, inputs).argmax()) for model in positions)
+        print(f"\nThe models with `--pos_enc` answer to {text}: {answers}")
+    print_order(cache)
+    print_weights(cache)
+    print_probes(cache)
+    print_interventions(cache)
 
 
-def print_order(trained):
+def seeds_of(each):
+    """Return the seeds of a setup."""
+    return TWENTY if each in WITH_TWENTY else TEN
+
+
+def print_last_losses(cache):
+    """Print with which loss the training runs with --pos_enc ended, and what is right then."""
+    for each in (POSITIONS, LONGER):
+        seeds = cache.chosen(seeds_of(each))
+        losses = [cache.losses(each, seed)[-1][1] for seed in seeds]
+        rights = [scores(model)[0] for model in cache.models(each, seeds)]
+        triples = zip(seeds, losses, rights, strict=True)
+        runs = [f"seed {seed}: {loss:.3f}, {right:.1%} right" for seed, loss, right in triples]
+        print(f"\nThe last printed losses of `{each.flags}`: {'; '.join(runs)}")
+
+
+def print_order(cache):
     """Print what another order of the same letters changes, and what the positional vectors are."""
-    groups = {label: trained.models(one, TEN) for label, one in TABLES["Without an encoder layer"].items()}
-    groups |= {"without `--pos_enc`": trained.models(PLAIN, TEN), "`--pos_enc`": trained.models(MARKED, TEN)}
-    groups["E: a mask, never trained"] = measuring.untrained(trained, MASK, TEN)
-    title, head = "Changed by another order of the letters", ["logits", "decoder weights"]
+    groups = {
+        label: cache.models(each, TEN)
+        for label, each in TABLES[f"Without an encoder layer, `{BARE}`"].items()
+    }
+    groups |= {"without `--pos_enc`": cache.models(PLAIN, TEN), "`--pos_enc`": cache.models(POSITIONS, TEN)}
+    groups["E: a mask, never trained"] = cache.untrained(MASK, TEN)
+    title, head = "Changed by another order of the letters", ["", "logits", "decoder weights"]
     measuring.compare(title, head, groups, order_changes, *["{:.2g}"] * 2)
-    group = {"": trained.models(MARKED, TWENTY)}
-    head = ["length of the first", "of the others", "cosine of the first with the others", "of the others"]
-    measuring.compare("Positional vectors", head, group, interventions.positions, *["{:.2f}"] * 4)
-    head = ["0 and 5 exchanged: letter 5 is counted", "1 to 10 all their mean: right"]
-    measuring.compare("Other positional vectors", head, group, interventions.other_positions, "%", "%")
+    rows = []
+    models = cache.models(POSITIONS, TWENTY)
+    lengths = np.transpose([interventions.positions(model) for model in models])
+    for label, values in zip((
+        "length of the first vector",
+        "mean length of the ten others",
+        "mean cosine of the first with the others",
+        "mean cosine of the others with each other",
+    ), lengths, strict=True):  # fmt: skip
+        rows.append([label, measuring.summary(values)])
+    for label, values in zip((
+        "vectors of positions 0 and 5 swapped: the model counts the letter at position 5",
+        "one vector for positions 1 to 10: right",
+    ), np.transpose([interventions.other_positions(model) for model in models]), strict=True):  # fmt: skip
+        rows.append([label, measuring.percent(values)])
+    measuring.table("Positional vectors", ["`--pos_enc`, twenty runs", ""], rows)
 
 
-def print_weights(trained):
+def print_weights(cache):
     """Print the encoder's weights before and after the training, and what is right under changed weights."""
-    marked = trained.models(MARKED, TWENTY)
-    groups = {"one training step": trained.models(BEFORE[MARKED], TEN), "all": marked}
-    head = ["on itself", "on each like it", "on each other", "like / other", "decoder on the signal"]
-    measuring.compare("The signal's row", head, groups, looks, *["{:.3f}"] * 3, *["{:.2f}"] * 2)
-    groups = {name: [(model, *each) for model in marked] for name, each in interventions.CHANGES.items()}
-    groups["decoder, no encoder layer: equal weights"] = [(one, 1, 0) for one in trained.models(LOOKING, TEN)]
-    measuring.compare("Changed after the training", ["right"], groups, interventions.right, "%", each=True)
-    most, bag = map(interventions.most_next_letters, (False, True))
-    print(f"\nThe most next letters right: {most:.2%}; from the own letter and the bag so far: {bag:.2%}")
-    texts = trained.module(TASK, "G 8+H True").Task(10, 3, np.random.default_rng(1000)).next_batch(10000)
-    groups = {name: [(one, *texts) for one in trained.models(run, TEN)] for name, run in LANGUAGE.items()}
-    head = ["next letters right", "the rule in random texts", "texts written right", "weight on the last two"]
-    measuring.compare("A language model", head, groups, interventions.language, "%", "%", "{:.0f}", "{:.2f}")
+    models = cache.models(POSITIONS, TWENTY)
+    groups = {"after one training step": cache.models(ONE_STEP, TEN), "after 2,000, twenty runs": models}
+    head = ["", "itself", "a letter like it", "another letter", "like it / another", "decoder on the signal"]
+    measuring.compare("The signal's row", head, groups, signal_row, *["{:.3f}"] * 3, *["{:.2f}"] * 2)
+    rows = []
+    for label, factors in interventions.FACTORS.items():
+        rights = [100 * interventions.right_with(model, *factors) for model in models]
+        rows.append([label, f"{min(rights):.1f} to {max(rights):.1f}%", measuring.summary(rights, "{:.1f}")])
+    head = ["changed, twenty runs", "right, least to most", "median and range"]
+    measuring.table("Changed after the training", head, rows)
+    rights = [interventions.right_with(model, 1, 0) for model in cache.models(LOOKING, TEN)]
+    rows = [["the same models, tested with equal weights", measuring.percent(rights)]]
+    rows += [["the bound for equal weights", f"{bound()[1]:.2%}"]]
+    measuring.table(f"Without an encoder layer, changed, `{BARE}`", ["", "right"], rows)
 
 
-def print_counting(trained):
-    """Print what a new last layer reads, and what is answered if vectors hold what another sequence gives."""
-    marked, plain = trained.models(MARKED, TEN), trained.models(PLAIN, TEN)
-    raw, marked_raw = (measuring.untrained(trained, one, TEN) for one in (PLAIN, MARKED))
-    for network, model in zip(marked_raw, marked, strict=True):
+def untrained_pair(cache):
+    """Return networks that were never trained, then such that have trained models' positional vectors."""
+    networks, with_vectors = cache.untrained(PLAIN, TEN), cache.untrained(POSITIONS, TEN)
+    for network, model in zip(with_vectors, cache.models(POSITIONS, TEN), strict=True):
         network.positional_encoding.assign(model.positional_encoding)
-    first, before, fifth, last, *letters = interventions.READ
-    rows = [("trained", marked, what) for what in (first, before, fifth)]
-    rows += [("plain, trained", plain, first), ("never trained", raw, first), ("never trained", raw, fifth)]
-    rows += [("never trained, the trained marks", marked_raw, what) for what in (first, last)]
-    rows += [("no network", [None], what) for what in letters]
-    groups = {f"{name}: {what}": [(one, what) for one in group] for name, group, what in rows}
-    measuring.compare("Read by a new last layer", ["right"], groups, interventions.read, "%")
-    rows = {"trained": (marked, False), "plain": (plain, False), "trained, new last layer": (marked, True)}
-    rows["never trained, the trained marks, new last layer"] = marked_raw, True
-    for name, (group, again) in rows.items():
-        title, head = f"Exchanged: {name}", ["the other count", "this one"]
-        cases = [(model, again) for model in group]
-        measuring.compare_cases(title, head, cases, interventions.exchanges, "%", "%")
+    return networks, with_vectors
+
+
+def print_probes(cache):
+    """Print what a new last layer reads from vectors of trained models and of networks never trained."""
+    trained, plain = cache.models(POSITIONS, TEN), cache.models(PLAIN, TEN)
+    networks, with_vectors = untrained_pair(cache)
+    rows = {}
+    for label, models, read in (
+        ("the first letter's vector, trained", trained, interventions.first_vector),
+        ("the same before the two dense layers", trained, interventions.before_dense_layers),
+        ("position 5's vector, trained", trained, interventions.fifth_vector),
+        ("the first letter's vector, trained without `--pos_enc`", plain, interventions.first_vector),
+        ("the first letter's vector, never trained", networks, interventions.first_vector),
+        ("position 5's vector, never trained", networks, interventions.fifth_vector),
+        ("the first letter's vector, never trained, positions from a trained model", with_vectors,
+         interventions.first_vector),
+        ("what its last layer reads, never trained, positions from a trained model", with_vectors,
+         interventions.before_last_layer),
+    ):  # fmt: skip
+        rows[label] = [[interventions.right_by_probe(model, read)] for model in models]
+    measuring.compare("Read by a new last layer", ["a new last layer reads", "right"], rows, list, "%")
+    shares = interventions.right_by_probe(None, interventions.signal_and_shares)
+    products = interventions.right_by_probe(None, interventions.signal_times_shares)
+    rows = [["which letter the signal is, and the share of each letter: six numbers", f"{shares:.1%}"]]
+    rows += [["the products of these: nine numbers", f"{products:.1%}"]]
+    measuring.table("Read without a network", ["a new last layer reads", "right"], rows)
+
+
+def print_interventions(cache):
+    """Print what is answered if vectors hold what another sequence gives."""
+    trained, plain = cache.models(POSITIONS, TEN), cache.models(PLAIN, TEN)
+    _, with_vectors = untrained_pair(cache)
+    head = ["taken from the other sequence", "answers the other count", "answers its own count"]
+    measuring.compare_cases("From another sequence", head, trained, interventions.patched, "%", "%")
+    for label, models, new_layer in (
+        ("trained, with a new last layer", trained, True),
+        ("never trained, positions from a trained model, with a new last layer", with_vectors, True),
+        ("trained without `--pos_enc`", plain, False),
+    ):
+        cases = [interventions.patched(model, new_layer) for model in models]
+        rows = {label: [case[interventions.FIRST_MEAN] for case in cases]}
+        rows[f"{label}: nothing taken"] = [case["nothing"] for case in cases]
+        head = ["", "answers the other count", "answers its own count"]
+        measuring.compare(f"The first letter's weighted mean, {label}", head, rows, list, "%", "%")

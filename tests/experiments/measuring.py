@@ -1,4 +1,4 @@
-"""Data that no training has seen, scores of models on them, and ranges over trainings as Markdown."""
+"""Data that no training run has seen, scores of models on them, and tables of medians and ranges."""
 
 import functools
 import types
@@ -7,43 +7,44 @@ import warnings
 import numpy as np
 from scipy import special
 
-from . import edits
+from . import programs
 
 
 def task_of(task, generator=None, max_len=10, vocab_size=3):
     """Return a Task of the program of a task, an int."""
-    return edits.load(edits.script(task)).Task(max_len, vocab_size, generator)
+    return programs.load(task).Task(max_len, vocab_size, generator)
 
 
-@functools.cache
-def fresh(task, samples=10000, seed=1000, **sizes):
-    """Return sequences that no training has seen, for models with these sizes (max_len, vocab_size).
+def data_of(task, inputs, **sizes):
+    """Return inputs, one-hot float32 (samples, length, letters), with what they are and what is right.
 
     Returns:
         .letters: int (samples, length).
-        .inputs: the same, one-hot float32 (samples, length, letters).
+        .inputs: as given.
         .answers: int (samples, outputs).
     """
-    source = task_of(task, np.random.default_rng(seed), **sizes)
-    inputs, answers = source.next_batch(samples)
+    answers = task_of(task, **sizes).answers(inputs)
     return types.SimpleNamespace(letters=inputs.argmax(axis=-1), inputs=inputs, answers=answers)
 
 
-def solved(task, letters, **sizes):
-    """Return given letters, int (samples, length), as `fresh` does."""
-    given = types.SimpleNamespace(integers=lambda *_, size, dtype: np.broadcast_to(letters, size))
-    source = task_of(task, given, **sizes)
-    inputs, answers = source.next_batch(len(letters), length=letters.shape[1])
-    return types.SimpleNamespace(letters=letters, inputs=inputs, answers=answers)
+@functools.cache
+def new_data(task, samples=10000, seed=1000, **sizes):
+    """Return random data as `data_of` does, for models with these sizes (max_len, vocab_size)."""
+    inputs, _ = task_of(task, np.random.default_rng(seed), **sizes).next_batch(samples)
+    return data_of(task, inputs, **sizes)
+
+
+def given_letters(task, letters):
+    """Return given letters, int (samples, length), as `data_of` does, for models with three letters."""
+    return data_of(task, task_of(task).one_hot[letters])
 
 
 def spell(task, text):
-    """Return a str as `fresh` does, for a model with three letters."""
-    letters = task_of(task).letters
-    return solved(task, np.array([[letters.index(letter) for letter in text]]))
+    """Return a text, a str, as `data_of` does, for models with three letters."""
+    return given_letters(task, [[task_of(task).letters.index(letter) for letter in text]])
 
 
-def outputs(model, inputs):
+def logits_of(model, inputs):
     """Return the logits of a model, float (samples, outputs, counts), for inputs in parts that fit memory."""
     parts = np.array_split(inputs, max(1, inputs.shape[1] * len(inputs) // 200000))
     return np.concatenate([model(part)[0].numpy() for part in parts])
@@ -61,26 +62,52 @@ def score(logits, answers):
     return right, -np.take_along_axis(logarithms, answers[..., None], axis=-1).mean()
 
 
-def spread(values, form="{:.2f}"):
+def probe(features, answers, chances=None):
+    """Fit the best last dense layer to features, float (..., numbers), and answers, int (...).
+
+    The features get the same variance in all directions first, which such a layer can undo: so small
+    differences are learnt as fast as large ones. Rounding is left out.
+
+    Args:
+        features: float (samples, numbers) or (samples, outputs, numbers); one layer serves all outputs.
+        answers: int (samples,) or (samples, outputs).
+        chances: float (samples,), the probability of each sample, if not the same for all.
+
+    Returns:
+        A function from features to answers.
+    """
+    import threadpoolctl  # On which scikit-learn depends: so small a fit is slower in several threads.
+    from sklearn import decomposition, linear_model, pipeline  # Here, as this takes a second.
+
+    def flat(vectors):
+        return vectors.reshape(-1, vectors.shape[-1]).astype(float)
+
+    samples = answers.size if chances is None else 20000
+    chances = np.full(len(answers), 1 / len(answers)) if chances is None else chances
+    weights = np.repeat(samples * chances, answers[0].size)
+    whiten = decomposition.PCA(1 - 1e-7, svd_solver="full", whiten=True)
+    layer = linear_model.LogisticRegression(C=1e4, max_iter=100, tol=1e-4, solver="newton-cholesky")
+    both = pipeline.make_pipeline(whiten, layer)
+    with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # That 100 rounds could be more.
+        both.fit(flat(features), answers.ravel(), logisticregression__sample_weight=weights)
+    return lambda given: both.predict(flat(given)).reshape(given.shape[:-1])
+
+
+def summary(values, form="{:.2f}"):
     """Return the median of the values and, in brackets, the least and the most."""
     values = list(values)
     texts = [form.format(value) for value in (np.median(values), min(values), max(values))]
     return f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
-def percent(values):
+def percent(fractions):
     """Return the median, the least and the most of fractions as percentages."""
-    return spread([100 * value for value in values], "{:.1f}").replace(" (", "% (")
-
-
-def columns(rows, *forms):
-    """Return a cell for each column of numbers, (seeds, columns), in these forms; "%" stands for percent."""
-    pairs = zip(np.array(rows, dtype=float).T, forms, strict=True)
-    return [percent(column) if form == "%" else spread(column, form) for column, form in pairs]
+    return summary([100 * fraction for fraction in fractions], "{:.1f}").replace(" (", "% (")
 
 
 def table(title, head, rows):
-    """Print a Markdown table."""
+    """Print a Markdown table; the first cell of a row is the label by which a page finds it."""
     print(f"\n### {title}\n")
     for row in (head, ["---"] * len(head), *rows):
         print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
@@ -90,45 +117,25 @@ def compare(title, head, groups, measure, *forms, each=False):
     """Print a table with a row for each group, and in its columns the ranges of what is measured of it.
 
     Args:
+        head: list of str, above the labels and above each number that is measured.
         groups: dict from a label to a list of models, or of whatever is measured.
-        measure: function from one of them to numbers; each has a word in `head`, a form as in `columns`.
-        each: bool, whether each of the first numbers stands below the table.
+        measure: function from one of these to numbers.
+        forms: str.format of each number; "%" stands for `percent`.
+        each: bool, whether the first number of each training run stands below the table.
     """
     rows, below = [], []
     for label, group in groups.items():
-        found = [measure(one) for one in group]
-        first = np.sort([100 * one[0] for one in found])
-        rows.append([label, *columns(found, *forms)])
-        below += [f"{label}: {' '.join(map('{:.1f}'.format, first))}"] if each else []
-    table(title, ["", *head], rows)
-    print("", *below, sep="\n", flush=True)
+        columns = np.array([measure(member) for member in group], dtype=float).T
+        pairs = zip(columns, forms, strict=True)
+        cells = [percent(numbers) if form == "%" else summary(numbers, form) for numbers, form in pairs]
+        rows.append([label, *cells])
+        below += [f"- {label}: {' '.join(f'{100 * number:.1f}' for number in np.sort(columns[0]))}"]
+    table(title, head, rows)
+    if each:
+        print("", *below, sep="\n", flush=True)
 
 
 def compare_cases(title, head, group, measure, *forms):
     """Print a table as `compare` does, with a row for each name in the dict that is measured."""
-    found = [measure(model) for model in group]
-    compare(title, head, {name: [one[name] for one in found] for name in found[0]}, list, *forms)
-
-
-def read_again(features, answers):
-    """Return the best last dense layer for features, float (samples, numbers), and answers, int (samples,).
-
-    It comes as a function from features to answers. The features get the same spread in all directions first,
-    which such a layer can undo: so small differences are learnt as fast as large ones. Rounding is left out.
-    """
-    from sklearn import decomposition, linear_model, pipeline  # Here, as this takes a second.
-
-    spread_alike = decomposition.PCA(1 - 1e-7, svd_solver="full", whiten=True)
-    layer = linear_model.LogisticRegression(C=100, max_iter=300, tol=1e-3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # That 300 rounds could be more.
-        return pipeline.make_pipeline(spread_alike, layer).fit(features.astype(float), answers).predict
-
-
-def untrained(trained, run, seeds):
-    """Return the networks that the runs of these seeds start from, a list, by a trainings.Trainings."""
-    module, networks = trained.module(run.task, run.edit), []
-    for seed in trained.chosen(seeds):
-        module.tf.keras.utils.set_random_seed(seed)
-        networks.append(module.AttentionModel(**edits.settings(module, *run.flags.split())))
-    return networks
+    measured = [measure(member) for member in group]
+    compare(title, head, {name: [cases[name] for cases in measured] for name in measured[0]}, list, *forms)

@@ -1,14 +1,15 @@
 """The pictures of the lessons, WIDTH pixels wide, into the images/ folders.
 
-`draw(task, trained)` draws those of one lesson; by_hand.py has those of the examples computed by hand.
+`draw(task, cache)` draws those of one lesson; by_hand.py has those of the examples computed by hand.
 """
 
 import itertools
 
 import matplotlib.pyplot as pyplot
 import numpy as np
+from scipy import special
 
-from . import edits, lesson_1, lesson_2, lesson_3, measuring
+from . import lesson_1, lesson_2, lesson_3, measuring, programs
 
 WIDTH = 1680
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Of Okabe and Ito (2008).
@@ -18,14 +19,14 @@ TINTS = {"A": "#8cbfde", "B": "#f0a878", "C": "#8fd0b9"}  # Of the first three.
 COUNTS = ["count of A", "count of B", "count of C"]
 INPUT, ATTENDED = "Input step (␣ is the blank)", "Letter that is attended to; the first is the signal"
 TEN, OF_TEN = range(1, 11), "median of 10 training runs"
-POSITIONS = {"without positions": lesson_3.PLAIN, "with --pos_enc": lesson_3.MARKED}
+POSITIONS = {"without positions": lesson_3.PLAIN, "with --pos_enc": lesson_3.POSITIONS}
 LEFT = {"loc": "left", "fontsize": 15}
 ENDS = {1: [0.5], 2: [0.3, 1], 3: [0.5]}  # The colours of heatmaps end at the first that no weight is above.
 
 
 def save(figure, task, name):
     """Write a figure to the images of a task."""
-    path = edits.script(task).parent / "images" / f"{name}.png"
+    path = programs.script(task).parent / "images" / f"{name}.png"
     figure.savefig(path, dpi=WIDTH / figure.get_figwidth(), metadata={"Software": None})
     pyplot.close(figure)
 
@@ -36,11 +37,11 @@ def short(number):
     return form.get(True, "{:.2f}").format(number).replace("0.", ".", 1).replace("-", "−")
 
 
-def attention(trained, run, text, output=1, seeds=TEN):
+def attention(cache, setup, text, output=1, seeds=TEN):
     """Return attention weights on a text, the output-th of what models give, float (seeds, rows, columns)."""
-    inputs = measuring.spell(run.task, text).inputs
-    found = [np.array(model(inputs)[output]) for model in trained.models(run, seeds)]
-    return np.stack([one.reshape(one.shape[-2:]) for one in found])
+    inputs = measuring.spell(setup.task, text).inputs
+    weights = [np.array(model(inputs)[output]) for model in cache.models(setup, seeds)]
+    return np.stack([matrix.reshape(matrix.shape[-2:]) for matrix in weights])
 
 
 def add_legend(figure, more="; band: least to most"):
@@ -193,11 +194,11 @@ def draw_diagram(task, name="diagram"):
     save(figure, task, name)
 
 
-def draw_forming(trained):
+def draw_forming(cache):
     """Draw the heatmap of Task 1 while it forms: in one picture, and as four stills of a screen each."""
     maps = {"Training step 0": (SHOWN[1], np.full((1, 3, 10), 0.1))}  # The queries begin as zeros.
     for step, flags in ((200, "--steps 200"), (500, "--steps 500"), (2000, "")):
-        weights = attention(trained, lesson_1.run(flags=flags), SHOWN[1], seeds=[1])
+        weights = attention(cache, lesson_1.setup(flags=flags), SHOWN[1], seeds=[1])
         maps[f"Training step {step:,}"] = (SHOWN[1], weights)
     draw_heatmaps(1, "attention_forming", maps, COUNTS, (8, 10))
     last = {"Encoder-decoder attention": (SHOWN[1], weights)}
@@ -207,70 +208,71 @@ def draw_forming(trained):
             draw_heatmaps(1, f"forming_{number}", {title: maps[title]}, COUNTS, (11.2, 6.3))
 
 
-def draw_lineup(trained):
+def draw_lineup(cache):
     """Draw three heatmaps of one sequence without their names: flat, learnt, nearly perfect."""
-    found = [attention(trained, lesson_1.run(edit), SHOWN[1]) for edit in lesson_1.LINEUP.values()]
-    maps = {f"Model {number}": (SHOWN[1], weights) for number, weights in enumerate(found, start=1)}
+    three = list(lesson_1.LINEUP.values())[:3]
+    maps = {f"Model {number}": (SHOWN[1], attention(cache, setup, SHOWN[1]))
+            for number, setup in enumerate(three, start=1)}  # fmt: skip
     draw_heatmaps(1, "lineup", maps, COUNTS, (8, 7.5))
 
 
-def draw_counting_curve(trained):
+def draw_counting_curve(cache):
     """Draw how the total weight of output step 0 on 'A' grows with their number: formula and measured."""
-    group, points = trained.models(lesson_1.run(), TEN), np.arange(11)
-    curves = {"measured": [lesson_1.mass_by_count(model) for model in group]}
-    blank, letter = np.exp(np.median(np.log([lesson_1.ratios(model) for model in group]), axis=0))
-    lines = {"formula": lesson_1.mass_formula(points, blank, letter), "equal weights: n / 10": points / 10}
+    models, points = cache.models(lesson_1.setup(), TEN), np.arange(11)
+    curves = {"measured": [lesson_1.weight_by_count(model) for model in models]}
+    blank, letter = np.exp(np.median(np.log([lesson_1.ratios(model) for model in models]), axis=0))
+    lines = {"formula": lesson_1.weight_formula(points, blank, letter), "equal weights: n / 10": points / 10}
     titles = ("How a weight counts", "How often 'A' occurs in ten letters", "Total weight on 'A'")
     draw_curves(1, "counting_curve", titles, points, curves, lines, xticks=points, yticks=points / 10)
 
 
-def draw_lengths(trained):
+def draw_lengths(cache):
     """Draw what models that were trained at length 10 say at other lengths: an average, then also a sum."""
-    rows = {"main.py: an average": lesson_1.APART[lesson_1.MAIN], "C: a sum": lesson_1.APART[lesson_1.SUM]}
-    curves = {label: 100 * lesson_1.curves_by_length(trained, row) for label, row in rows.items()}
-    predicted = [100 * lesson_1.predicted_at(length) for length in lesson_1.LENGTHS]
+    setups = {"main.py: an average": lesson_1.setup(), "C: a sum": lesson_1.setup("C")}
+    models = {label: cache.models(setup, TEN) for label, setup in setups.items()}
+    curves = {label: 100 * lesson_1.right_by_length(group) for label, group in models.items()}
+    predicted = [100 * lesson_1.predicted_at(length) for length in lesson_1.TESTED_LENGTHS]
     lines = {"predicted: 10 · n / length rounds to n": predicted}
     titles = ("Trained at length 10, tested at others", "--sample_len", "Sequences right (%)")
-    draw_curves(1, "lengths", titles, lesson_1.LENGTHS, curves, lines)
+    draw_curves(1, "lengths", titles, lesson_1.TESTED_LENGTHS, curves, lines)
 
 
-def draw_differences(trained):
+def draw_differences(cache):
     """Draw what output steps of Task 2 attend to: letters, without and with self-attention; each other."""
     text, rows, maps = SHOWN[2], [*COUNTS, "|A − B|"], {}
-    for title, run in (("without --self_att", lesson_2.PLAIN), ("with --self_att", lesson_2.ASKING)):
-        maps[f"Encoder-decoder attention {title}"] = (text, attention(trained, run, text, seeds=[1]))
+    for title, setup in (("without --self_att", lesson_2.PLAIN), ("with --self_att", lesson_2.ASKING)):
+        maps[f"Encoder-decoder attention {title}"] = (text, attention(cache, setup, text, seeds=[1]))
     draw_heatmaps(2, "encoder_decoder_attention", maps, rows, (8, 6.8))
-    maps = {"Self-attention": (text, attention(trained, lesson_2.ASKING, text, 2, [1]))}
+    maps = {"Self-attention": (text, attention(cache, lesson_2.ASKING, text, 2, [1]))}
     titles = ("Output step that is attended to", "Output step that attends")
     draw_heatmaps(2, "self_attention_self", maps, rows, (8, 4), ["A", "B", "C", "|A − B|"], *titles)
 
 
-def draw_step_3(trained):
+def draw_step_3(cache):
     """Draw to which output steps the difference attends, over A − B."""
-    points, group = range(-6, 7), trained.models(lesson_2.ASKING, TEN)
-    found = np.array([lesson_2.weights_over_difference(model, points) for model in group])
+    points, models = range(-6, 7), cache.models(lesson_2.ASKING, TEN)
+    weights = np.array([lesson_2.weights_over_difference(model, points) for model in models])
     labels = ("the count of A", "the count of B", "the count of C", "itself")
     titles = ("What the difference step attends to", "A − B", "Self-attention weight")
-    draw_curves(2, "step_3", titles, points, dict(zip(labels, np.moveaxis(found, 2, 0), strict=True)))
+    draw_curves(2, "step_3", titles, points, dict(zip(labels, np.moveaxis(weights, 2, 0), strict=True)))
 
 
-def draw_orders(trained):
+def draw_orders(cache):
     """Draw the decoder's weights on two orders of the same letters, without and with positions."""
     maps = {}
-    for (label, run), text in itertools.product(POSITIONS.items(), (SHOWN[3], "CBABBCABCAB")):
-        maps[f"{label}, signal '{text[0]}'"] = (text, attention(trained, run, text))
+    for (label, setup), text in itertools.product(POSITIONS.items(), (SHOWN[3], "CBABBCABCAB")):
+        maps[f"{label}, signal '{text[0]}'"] = (text, attention(cache, setup, text))
     draw_heatmaps(3, "orders", maps, [], (8, 7), across=ATTENDED)
 
 
-def draw_before_and_after(trained):
+def draw_before_and_after(cache):
     """Draw what the first letter and the decoder's query attend to, after one training step and after all."""
     figure, planes = pyplot.subplots(2, 1, figsize=(8, 7), layout="constrained", sharey=True)
-    runs = {"after one training step": lesson_3.run(flags="--pos_enc --steps 1")}
-    runs |= {"after all 2,000": lesson_3.MARKED}
+    setups = {"after one training step": lesson_3.ONE_STEP, "after all 2,000": lesson_3.POSITIONS}
     titles = ("Encoder: what the first letter attends to", "Decoder: what its query attends to")
     for plane, title, output in zip(planes, titles, (2, 1), strict=True):
-        for side, (label, run) in enumerate(runs.items()):
-            weights = attention(trained, run, SHOWN[3], output)[:, 0]
+        for side, (label, setup) in enumerate(setups.items()):
+            weights = attention(cache, setup, SHOWN[3], output)[:, 0]
             least, middle, most = np.quantile(weights, (0, 0.5, 1), axis=0)
             style = {"color": COLOURS[5 - 5 * side], "capsize": 3, "yerr": (middle - least, most - middle)}
             plane.bar(np.arange(11) + 0.4 * side - 0.2, middle, 0.36, label=label, **style)
@@ -282,12 +284,12 @@ def draw_before_and_after(trained):
     save(figure, 3, "before_and_after")
 
 
-def draw_trace(trained):
+def draw_trace(cache):
     """Draw what becomes of the first letter's vector: mark, weights, what it holds, what is picked."""
-    text, (model,) = SHOWN[3], trained.models(lesson_3.MARKED, [1])
+    text, (model,) = SHOWN[3], cache.models(lesson_3.POSITIONS, [1])
     logits, decoder, (encoder,) = model(measuring.spell(3, text).inputs)
     lengths, first = np.linalg.norm(model.positional_encoding[0], axis=-1), encoder.numpy()[0, 0]
-    chances = np.exp(logits.numpy()[0, 0]) / np.exp(logits.numpy()[0, 0]).sum()
+    chances = special.softmax(logits.numpy()[0, 0])
     hues, figure = [TINTS[letter] for letter in text], pyplot.figure(figsize=(8, 9.5), layout="constrained")
     planes = figure.subplots(5, 1)
     draw_bars(planes[0], lengths, text, "1. How long a mark each place adds to its letter")
@@ -295,7 +297,7 @@ def draw_trace(trained):
     picked, title = decoder[0, 0].numpy(), "4. After two dense layers: the decoder's weights"
     draw_bars(planes[3], picked, text, title, hues)
     draw_bars(planes[4], chances, range(11), "5. Last dense layer: the probability of each count")
-    shares = {letter: first[[one == letter for one in text]].sum() for letter in TINTS}
+    shares = {letter: first[[other == letter for other in text]].sum() for letter in TINTS}
     parts = [(1, text[0], f"{text[0]}, with the mark of\nthe first place")]
     parts += [(share, letter, f"{letter}: {short(share)}") for letter, share in shares.items()]
     for place, (share, letter, words) in enumerate(parts):
@@ -308,23 +310,24 @@ def draw_trace(trained):
     save(figure, 3, "trace")
 
 
-def draw_losses(trained):
+def draw_losses(cache):
     """Draw the loss curves without and with positions, and the bound."""
-    found = {label: np.array([trained.losses(run, seed) for seed in TEN]) for label, run in POSITIONS.items()}
-    curves, bound = {label: losses[..., 1] for label, losses in found.items()}, lesson_3.bound()[0]
+    curves, bound = {}, lesson_3.bound()[0]
+    for label, setup in POSITIONS.items():
+        curves[label] = np.array([cache.losses(setup, seed) for seed in TEN])[..., 1]
     lines = {f"the bound without order: {bound:.4f}": np.full(40, bound)}
     titles = ("Positions make the difference", "Training step", "Loss (nats per output step)")
     draw_curves(3, "losses", titles, range(50, 2001, 50), curves, lines, yscale="log")
 
 
 @pyplot.rc_context(STYLE)
-def draw(task, trained):
-    """Draw all pictures of a lesson, with the models of a trainings.Trainings."""
+def draw(task, cache):
+    """Draw all pictures of a lesson, with the models of a trainings.ModelCache."""
     for name in [name for number, name in DIAGRAMS if number == task]:
         draw_diagram(task, name)
-    for draw_one in {
+    for draw_picture in {
         1: (draw_lineup, draw_forming, draw_counting_curve, draw_lengths),
         2: (draw_differences, draw_step_3),
         3: (draw_before_and_after, draw_trace, draw_orders, draw_losses),
     }[task]:
-        draw_one(trained)
+        draw_picture(cache)

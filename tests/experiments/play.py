@@ -4,25 +4,25 @@ import base64
 import json
 import re
 
-from . import edits, lesson_1, lesson_2, lesson_3
+from . import lesson_1, lesson_2, lesson_3, programs
 
-PAGE = edits.script(1).with_name("play.html")
+PAGE = programs.script(1).with_name("play.html")
 PLACE = re.compile(r'(?<=<script type="application/json" id="checkpoints">\n).*?(?=\n</script>)', re.DOTALL)
 MODELS = {  # The page has a title and a task for each of these names.
-    "counting": lesson_1.run(),
-    "counting_equal": lesson_1.run("A"),
+    "counting": lesson_1.setup(),
+    "counting_equal": lesson_1.setup("A"),
     "difference": lesson_2.PLAIN,
     "difference_self_att": lesson_2.ASKING,
     "signal": lesson_3.PLAIN,
-    "signal_pos_enc": lesson_3.MARKED,
+    "signal_pos_enc": lesson_3.POSITIONS,
     "signal_no_encoder": lesson_3.LOOKING,
 }
 
 
-def embed(trained):
+def embed(cache):
     """Put the models into the page in place of those that are there; train what is missing."""
-    trained.train([(run, [1]) for run in MODELS.values()])
-    files = {name: trained.savepath(run, 1) / "checkpoint.npz" for name, run in MODELS.items()}
+    cache.train([(setup, [1]) for setup in MODELS.values()])
+    files = {name: cache.checkpoint(setup, 1) for name, setup in MODELS.items()}
     coded = {name: base64.b64encode(file.read_bytes()).decode() for name, file in files.items()}
     page, places = PLACE.subn(json.dumps(coded, indent=0), PAGE.read_text(encoding="utf-8"))
     if places != 1:

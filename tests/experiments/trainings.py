@@ -1,4 +1,8 @@
-"""Trains edited programs, each training a process of its own, two at a time, and keeps the models."""
+"""Trains edited programs, each training a process of its own, two at a time, and keeps the models.
+
+A folder for each program that trains something else holds it as it was when it trained, a folder for each
+training and, in current/, the text of today, which loads and measures the models.
+"""
 
 import ast
 import collections
@@ -11,108 +15,162 @@ import sys
 
 import tqdm
 
-from . import edits
+from . import edits, programs
 
 AT_A_TIME = 2
 
-Run = collections.namedtuple("Run", "task edit flags")
-Run.__doc__ = """What is trained: a task (int), an edit (str) or None, flags (a str such as "--lr 0.003")."""
+Setup = collections.namedtuple("Setup", "task edit flags")
+Setup.__doc__ = (
+    """What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003"."""
+)
+# Calls that say, draw or save something: what they get, and what they do with it, trains nothing.
+ASIDE = re.compile(r"print|sys\.exit|parser\.\w+|\w*Error|(check|draw|load|save|write)(_\w+)?")
 
 
 class TrainingError(Exception):
     """A training that failed; the text is one line."""
 
 
+class WithoutWords(ast.NodeTransformer):
+    """Takes docstrings out of a syntax tree, and the arguments of each call that is ASIDE."""
+
+    def visit_Expr(self, node):
+        return ast.Pass() if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_Call(self, node):
+        if ASIDE.fullmatch(ast.unparse(node.func)):
+            node.args, node.keywords = [], []
+        return self.generic_visit(node)
+
+
 def identity(source):
-    """Return a hash of a program, a str, that comments, docstrings and the layout do not change."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
-            node.body[0].value.value = ""
-    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:16]
+    """Return a hash of what trains a model in a program, a str: all others train the same.
+
+    That is `train`, DEFAULTS, all that these name, and the flags' own defaults.
+    """
+    tree = WithoutWords().visit(ast.parse(source))
+    defined, training, names = {}, {}, ["train", "DEFAULTS"]
+    for node in tree.body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            defined[node.name] = node
+        elif isinstance(node, ast.Assign):
+            defined |= {name.id: node for name in ast.walk(node) if isinstance(name, ast.Name)
+                        and isinstance(name.ctx, ast.Store)}  # fmt: skip
+    while names:
+        name = names.pop()
+        if name in defined and name not in training and not ASIDE.fullmatch(name):
+            training[name] = ast.unparse(defined[name])
+            names += [node.id for node in ast.walk(defined[name]) if isinstance(node, ast.Name)]
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args):
+        flag = ast.unparse(call.args[0])
+        for word in call.keywords:
+            if flag.startswith("'--") and "path" not in flag and word.arg == "default":
+                training[flag] = ast.unparse(word.value)
+    return hashlib.sha256(str(sorted(training.items())).encode()).hexdigest()[:16]
 
 
-class Trainings:
-    """Trained models in a folder: what is there is taken, what is missing is trained.
+class ModelCache:
+    """A folder of trained models: what is there is taken, what is missing is trained.
 
     Args:
         folder: pathlib.Path or str; it keeps programs and models.
-        seeds: what replaces the seeds of every run, or None.
+        seeds: what replaces the seeds of every setup, or None.
     """
 
     def __init__(self, folder, seeds=None):
         self.folder = pathlib.Path(folder).resolve()
         self.seeds = seeds
-        self.paths = {}  # (task, edit) to the path of that main.py.
-        self.loaded = {}  # (run, seed) to the model.
+        self.folders = {}  # (task, edit) to the folder of that program.
+        self.loaded = {}  # (setup, seed) to the model.
 
     def chosen(self, seeds):
         """Return these seeds as a list, or those that replace them."""
         return list(self.seeds or seeds)
 
-    def path(self, task, edit=None):
-        """Return the path of a task's main.py, edited or not, in the folder."""
-        if (task, edit) not in self.paths:
-            source = edits.program(task, edit)
-            path = self.folder / f"{task}-{identity(source)}" / "main.py"
-            if not path.exists():  # One that differs in comments stays: it has trained the models beside it.
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(source, encoding="utf-8")
-            self.paths[task, edit] = path
-        return self.paths[task, edit]
+    def program_folder(self, task, edit=None):
+        """Return the folder of a program, edited or not, and of its models; the program is put there."""
+        if (task, edit) not in self.folders:
+            script, source = programs.script(task), edits.program(task, edit)
+            texts = {"main.py": script.with_name("main.py").read_text(encoding="utf-8"), script.name: source}
+            folder = self.folder / f"{task}-{identity(source)}"
+            (folder / "current").mkdir(parents=True, exist_ok=True)
+            for name, text in texts.items():
+                if not (folder / name).exists():
+                    (folder / name).write_text(text, encoding="utf-8")
+                (folder / "current" / name).write_text(text, encoding="utf-8")
+            self.folders[task, edit] = folder
+        return self.folders[task, edit]
 
     def module(self, task, edit=None):
-        """Return a task's main.py, edited or not, as a module."""
-        return edits.load(self.path(task, edit))
+        """Return a program as it is today, edited or not, as a module."""
+        return programs.load(self.program_folder(task, edit) / "current" / programs.script(task).name)
 
-    def savepath(self, run, seed):
-        """Return the folder of a training's model."""
-        return self.path(run.task, run.edit).parent / f"{''.join(run.flags.split())}--seed{seed}"
+    def savepath(self, setup, seed):
+        """Return the folder of a training run's model."""
+        return self.program_folder(setup.task, setup.edit) / f"{''.join(setup.flags.split())}--seed{seed}"
 
-    def train_one(self, run, seed):
+    def checkpoint(self, setup, seed):
+        """Return the path of a trained model's file."""
+        (path,) = self.savepath(setup, seed).glob("*.npz")
+        return path
+
+    def train_one(self, setup, seed):
         """Train, as a user does, what is not there yet; what it prints is kept as the last file."""
-        savepath = self.savepath(run, seed)
+        savepath = self.savepath(setup, seed)
         if (savepath / "output.txt").exists():
             return
-        words = [sys.executable, self.path(run.task, run.edit), "--train", "--seed", seed, *run.flags.split()]
-        words = [*map(str, words), "--savepath", str(savepath)]
-        done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8")
-        if done.returncode:
-            what = f"Task {run.task}, edit {run.edit}, flags {run.flags!r}, seed {seed}"
-            raise TrainingError(f"{what}: {(done.stderr.splitlines() or [done.returncode])[-1]}")
-        (savepath / "output.txt").write_text(done.stdout, encoding="utf-8")
+        script = savepath.parent / programs.script(setup.task).name
+        flags = ["--train", "--seed", str(seed), "--savepath", str(savepath), *setup.flags.split()]
+        words = [sys.executable, str(script), *flags]
+        process = subprocess.run(words, capture_output=True, text=True, encoding="utf-8")
+        if process.returncode:
+            message = (process.stderr.splitlines() or [process.returncode])[-1]
+            name = f"Task {setup.task}, edit {setup.edit}, flags {setup.flags!r}, seed {seed}"
+            raise TrainingError(f"{name}: {message}")
+        (savepath / "unfinished").write_text(process.stdout, encoding="utf-8")
+        (savepath / "unfinished").replace(savepath / "output.txt")
 
-    def train(self, runs_and_seeds):
-        """Train what is missing of a list of (run, seeds), and show on standard error how far that is.
+    def train(self, setups_and_seeds):
+        """Train what is missing of a list of (setup, seeds), and show on standard error how far that is.
 
-        Raises TrainingError as soon as one fails; a second call goes on where this one stopped.
+        Raises TrainingError as soon as a training run fails; a second call goes on where this one stopped.
         """
-        pairs = dict.fromkeys((run, seed) for run, seeds in runs_and_seeds for seed in self.chosen(seeds))
-        for run, _ in pairs:
-            self.path(run.task, run.edit)  # Not in the threads: two at once break ast.parse of Python 3.11.
+        pairs = dict.fromkeys(
+            (setup, seed) for setup, seeds in setups_and_seeds for seed in self.chosen(seeds)
+        )
+        for setup, _ in pairs:  # Not in the threads: two at once break ast.parse of Python 3.11.
+            self.program_folder(setup.task, setup.edit)
         with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
             futures = [pool.submit(self.train_one, *pair) for pair in pairs]
             finished = concurrent.futures.as_completed(futures)
             try:
-                for future in tqdm.tqdm(finished, "trainings", len(futures), dynamic_ncols=True):
+                for future in tqdm.tqdm(finished, "training runs", len(futures), dynamic_ncols=True):
                     future.result()
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def models(self, run, seeds):
+    def models(self, setup, seeds):
         """Return the trained models of these seeds, a list."""
-        module = self.module(run.task, run.edit)
+        module = self.module(setup.task, setup.edit)
         for seed in self.chosen(seeds):
-            if (run, seed) not in self.loaded:
-                self.train_one(run, seed)
-                words = ["--test", "--savepath", str(self.savepath(run, seed))]
-                self.loaded[run, seed] = module.load_model(module.parse_arguments(words))[0]
-        return [self.loaded[run, seed] for seed in self.chosen(seeds)]
+            if (setup, seed) not in self.loaded:
+                self.train_one(setup, seed)
+                words = ["--test", *setup.flags.split(), "--savepath", str(self.savepath(setup, seed))]
+                self.loaded[setup, seed] = module.load_model(module.parse_arguments(words))[0]
+        return [self.loaded[setup, seed] for seed in self.chosen(seeds)]
 
-    def losses(self, run, seed):
-        """Return the list of (training step, loss in nats) that a training printed; no seed is replaced."""
-        self.train_one(run, seed)
-        text = (self.savepath(run, seed) / "output.txt").read_text(encoding="utf-8")
+    def untrained(self, setup, seeds):
+        """Return the networks that the training runs of these seeds start from, a list."""
+        module, networks = self.module(setup.task, setup.edit), []
+        for seed in self.chosen(seeds):
+            module.tf.keras.utils.set_random_seed(seed)
+            networks.append(module.AttentionModel(**programs.settings(module, *setup.flags.split())))
+        return networks
+
+    def losses(self, setup, seed):
+        """Return the pairs of training step and loss in nats that a training run printed; no seed is replaced."""
+        self.train_one(setup, seed)
+        text = (self.savepath(setup, seed) / "output.txt").read_text(encoding="utf-8")
         lines = re.findall(r"Iteration (\d+) - Loss (\S+)", text)
         return [(int(step), float(loss)) for step, loss in lines]

@@ -1,0 +1,297 @@
+"""The last page's model: where must a transformer look, and what does it do where it looks?"""
+
+import collections
+import contextlib
+import io
+import itertools
+import json
+import math
+import types
+
+import numpy as np
+
+from . import measuring, trainings
+
+TASK = "transformer"
+FIVE, TEN, TWENTY = range(1, 6), range(1, 11), range(1, 21)
+
+
+def setup(edit=None, flags=""):
+    """Return a trainings.Setup of this program."""
+    return trainings.Setup(TASK, edit, flags)
+
+
+AS_IT_IS, UNMASKED = setup(), setup("J")
+FIRST_EQUAL, SECOND_EQUAL, ONE_LAYER = setup("G 1"), setup("G 2"), setup(flags="--layers 1")
+# Where it may look: what a page calls a row, and what is trained with --layers, if any, and an edit.
+LOOKS = {
+    "as it is: two layers look": (None, ""),
+    "G 1: equal weights in the first layer": ("G 1", ""),
+    "G 2: equal weights in the second layer": ("G 2", ""),
+    "`--layers 1`": (None, "--layers 1"),
+    "G 1 and G 2: equal weights in both": ("G 1+G 2", ""),
+}
+OTHERS = {
+    "H: no dense layers": setup("H"),
+    "H, `--layers 1`": setup("H", "--layers 1"),
+    "`--heads 1`": setup(flags="--heads 1"),
+    "I: no positions": setup("I"),
+    "K: weights in the first layer that do not fall": setup("K"),
+}
+FACTORS = (0, 0.25, 0.5, 2, 3)
+
+
+def looks(flags, seeds, without=()):
+    """Return the rows of LOOKS, trained with these flags, as a dict from label to (setup, seeds)."""
+    rows = {label: (edit, " ".join(filter(None, (own, flags)))) for label, (edit, own) in LOOKS.items()}
+    return {label: (setup(*row), seeds) for label, row in rows.items() if label not in without}
+
+
+EIGHT = "--pairs 8 --steps 2500"
+FIRST_ROW = next(iter(LOOKS))
+TABLES = {  # A title, and rows of (setup, seeds).
+    "Four pairs, 1,500 training steps": looks("", FIVE) | {FIRST_ROW: (AS_IT_IS, TWENTY)},
+    "Four pairs, 7,500 training steps": looks("--steps 7500", FIVE, [FIRST_ROW]),
+    "Eight pairs, 2,500 training steps": looks(EIGHT, FIVE) | {FIRST_ROW: (setup(flags=EIGHT), TEN)},
+    "Eight pairs, 12,500 training steps": looks("--pairs 8 --steps 12500", FIVE, [FIRST_ROW]),
+    "Four pairs, 1,500 training steps: other parts": {label: (each, FIVE) for label, each in OTHERS.items()},
+}
+SETUPS = [row for rows in TABLES.values() for row in rows.values()] + [(UNMASKED, FIVE)]
+
+
+# --- What is right ----------------------------------------------------------------------------------------
+
+
+def guesser(pairs):
+    """Return the share of first questions right, if the answer is the pet that occurs most often.
+
+    Each of the pairs has one of 2 * pairs pets. Counted exactly: one pet after the other chooses its pairs.
+    """
+    ways = collections.Counter({(0, 0): 1})  # (pairs that have a pet, most of one pet) to the number of ways.
+    for _ in range(2 * pairs):
+        following = collections.Counter()
+        for (taken, most), number in ways.items():
+            for more in range(pairs - taken + 1):
+                following[taken + more, max(most, more)] += number * math.comb(pairs - taken, more)
+        ways = following
+    tables = {most: number for (taken, most), number in ways.items() if taken == pairs}
+    return sum(most * number for most, number in tables.items()) / pairs / sum(tables.values())
+
+
+def texts_of(model, samples=10000, seed=1000):
+    """Return texts that no training run has seen, with as many pairs as a model takes.
+
+    Returns:
+        .words: int (samples, 4 * pairs), places in the vocabulary.
+        .first: int, the place of the first question; what follows it is right.
+        .asked: int (samples,), which of the pairs that is.
+    """
+    pairs = (model.positions.shape[1] + 1) // 4
+    words = next_batch(np.random.default_rng(seed), pairs, samples)
+    first = 2 * pairs
+    asked = (words[:, :first:2] == words[:, first, None]).argmax(axis=-1)
+    return types.SimpleNamespace(words=words, first=first, asked=asked, pairs=pairs)
+
+
+def next_batch(generator, pairs, samples):
+    """Return random texts with all pairs, drawn by the program as it is."""
+    return programs_module().next_batch(generator, pairs, samples, introduced=pairs)
+
+
+def programs_module():
+    """Return transformer.py as a module."""
+    from . import programs
+
+    return programs.load(TASK)
+
+
+def outputs(model, words):
+    """Return logits, float (samples, words, vocabulary), and weights, float (layers, samples, heads, ...)."""
+    parts = [model(part) for part in np.array_split(words, max(1, len(words) // 1000))]
+    logits = np.concatenate([part.numpy() for part, _ in parts])
+    return logits, np.concatenate([np.array(weights) for _, weights in parts], axis=1)
+
+
+def answers(model, words, first):
+    """Return what a model says after the first question, int (samples,), if it reads nothing beyond."""
+    logits, _ = outputs(model, words[:, : first + 1])
+    return logits[:, first].argmax(axis=-1)
+
+
+def right(model):
+    """Return the fraction of first questions right, and of answers that are a pet of the text."""
+    texts = texts_of(model)
+    said = answers(model, texts.words, texts.first)
+    pets = texts.words[:, 1 : texts.first : 2]
+    return (said == texts.words[:, texts.first + 1]).mean(), (said[:, None] == pets).any(axis=-1).mean()
+
+
+def right_by_place(model):
+    """Return the fraction right of those that ask for the first pair of the text, the second, and so on."""
+    texts = texts_of(model)
+    correct = answers(model, texts.words, texts.first) == texts.words[:, texts.first + 1]
+    return [correct[texts.asked == pair].mean() for pair in range(texts.pairs)]
+
+
+def reading_and_writing(model):
+    """Return the fraction right if a model reads the whole text, and if it reads no further than the question."""
+    texts = texts_of(model)
+    logits, _ = outputs(model, texts.words[:, :-1])
+    truth = texts.words[:, texts.first + 1]
+    reads = logits[:, texts.first].argmax(axis=-1) == truth
+    return reads.mean(), (answers(model, texts.words, texts.first) == truth).mean()
+
+
+# --- What a trained model does ----------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def scaled(model, layer, factor):
+    """Multiply the logits of a layer, which are linear in its W_Q, for a while."""
+    matrix = model.blocks[layer].attention.W_Q
+    before = matrix.numpy()
+    matrix.assign(factor * before)
+    try:
+        yield
+    finally:
+        matrix.assign(before)
+
+
+def right_if_scaled(model):
+    """Return a dict from what is changed to the fraction right."""
+    found = {}
+    for layer, factor in itertools.product((0, 1), FACTORS):
+        with scaled(model, layer, factor):
+            found[f"logits of layer {layer + 1} × {factor:g}"] = right(model)[:1]
+    return found
+
+
+def where_heads_attend(model):
+    """Return mean weights over texts and over the places of each kind.
+
+    In the first layer, that of an introduced pet on its name: of the head where it is largest, of all four.
+    In the second, that of the first question on the right pet: of the best head, of all, and of the best head
+    on all pets of other names.
+    """
+    texts = texts_of(model, 2000)
+    _, weights = outputs(model, texts.words[:, : texts.first + 1])
+    pets = np.arange(1, texts.first, 2)
+    names = weights[0][:, :, pets, pets - 1].mean(axis=(0, 2))  # (heads,)
+    on_pets = weights[-1][:, :, texts.first, 1 : texts.first : 2].transpose(0, 2, 1)  # (samples, pairs, heads)
+    asked = np.arange(texts.pairs) == texts.asked[:, None]
+    own = on_pets[asked].mean(axis=0)
+    best = own.argmax()
+    return names.max(), names.mean(), own.max(), own.mean(), on_pets[~asked][:, best].mean() * (texts.pairs - 1)
+
+
+def earlier_and_later_pets(model):
+    """Return the best head's mean weight of the first question on its pet, on each earlier one, each later."""
+    texts = texts_of(model, 2000)
+    _, weights = outputs(model, texts.words[:, : texts.first + 1])
+    on_pets = weights[-1][:, :, texts.first, 1 : texts.first : 2].transpose(0, 2, 1)
+    pairs = np.arange(texts.pairs)
+    best = on_pets[pairs == texts.asked[:, None]].mean(axis=0).argmax()
+    places = [pairs == texts.asked[:, None], pairs < texts.asked[:, None], pairs > texts.asked[:, None]]
+    return [on_pets[place][:, best].mean() for place in places]
+
+
+def after_first_layer(model, words):
+    """Return the vectors after the first block, float (samples, words, hidden)."""
+    vectors = model.embedding(words) + model.positions[:, : words.shape[1]]
+    return model.blocks[0](vectors)[0].numpy()
+
+
+def answers_from(model, vectors):
+    """Return what a model says after the last word, int (samples,), given its vectors after the first block."""
+    for block in model.blocks[1:]:
+        vectors, _ = block(vectors)
+    return model.logits_layer(model.norm(vectors)).numpy()[:, -1].argmax(axis=-1)
+
+
+def swapped(model):
+    """Return a dict from what is swapped to the fractions of answers: the other pet, the pet of the text.
+
+    The asked name's pet and that of another name, where these differ: in the text; or in the text only for
+    the vectors after the first layer at these two places, or at all others (activation patching).
+    """
+    texts = texts_of(model, 5000)
+    words = texts.words[:, : texts.first + 1]
+    samples = np.arange(len(words))
+    own = 2 * texts.asked + 1
+    other = 2 * ((texts.asked + np.random.default_rng(0).integers(1, texts.pairs, len(words))) % texts.pairs) + 1
+    text = words.copy()
+    text[samples, own], text[samples, other] = words[samples, other], words[samples, own]
+    at_pets = np.zeros(words.shape, bool)
+    at_pets[samples, own] = at_pets[samples, other] = True
+    mine, changed = after_first_layer(model, words), after_first_layer(model, text)
+    different = words[samples, own] != words[samples, other]
+    cases = {
+        "nothing": mine,
+        "two pets in the text": changed,
+        "after the first layer, the vectors of these two pets": np.where(at_pets[..., None], changed, mine),
+        "after the first layer, the vectors of all other words": np.where(at_pets[..., None], mine, changed),
+    }
+    found = {}
+    for label, vectors in cases.items():
+        said = answers_from(model, vectors)[different]
+        found[label] = [(said == words[samples, place][different]).mean() for place in (other, own)]
+    return found
+
+
+# --- While it trains --------------------------------------------------------------------------------------
+
+
+def curve(cache, seed, every=250):
+    """Return the fraction right after each `every` steps of a training run, a list; kept beside its model."""
+    path = cache.savepath(AS_IT_IS, seed) / "curve.json"
+    if not path.exists():
+        module, found = cache.module(TASK), []
+        save_model = module.save_model
+        module.save_model = lambda arguments, model, step: found.append(float(right(model)[0]))
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                words = ["--train", "--seed", str(seed), "--save_every", str(every), "--savepath", str(path.parent)]
+                module.train(module.parse_arguments(words))
+        finally:
+            module.save_model = save_model
+        path.write_text(json.dumps(found), encoding="utf-8")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+# --- The tables -------------------------------------------------------------------------------------------
+
+
+def report(cache):
+    """Print the figures of the last page and of its laboratory, with the models of a trainings.ModelCache."""
+    rows = [[f"{pairs} pairs", f"{guesser(pairs):.2%}", f"{programs_module().lowest_loss(pairs):.4f}"] for pairs in (4, 8)]
+    measuring.table("By counting", ["", "a guesser is right", "the lowest loss"], rows)
+    for title, rows in TABLES.items():
+        groups = {label: cache.models(each, seeds) for label, (each, seeds) in rows.items()}
+        head = ["", "right", "answers a pet of the text"]
+        measuring.compare(title, head, groups, right, "%", "%", each=True)
+    seeds = cache.chosen(TWENTY)
+    curves = np.array([curve(cache, seed) for seed in seeds])
+    rows = {f"{250 * (step + 1):,}": [[value] for value in values] for step, values in enumerate(curves.T)}
+    measuring.compare("Right while it trains, twenty runs", ["training steps", "right"], rows, list, "%", each=True)
+
+    models = cache.models(AS_IT_IS, TEN)
+    groups = {
+        "as it is": models,
+        "`--layers 1`": cache.models(ONE_LAYER, FIVE),
+        "G 2: equal weights in the second layer": cache.models(SECOND_EQUAL, FIVE),
+    }
+    head = ["asked for", "the first pair", "the second", "the third", "the last"]
+    measuring.compare("Right by the pair that is asked for", head, groups, right_by_place, *["%"] * 4)
+    groups = {"as it is": models, "J: no mask": cache.models(UNMASKED, FIVE)}
+    head = ["", "reads the whole text", "reads up to the question"]
+    measuring.compare("Without a mask", head, groups, reading_and_writing, "%", "%")
+    measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_scaled, "%")
+    head = ["", "1st layer: best head, pet on its name", "all heads", "2nd: best head, question on its pet",
+            "all heads", "best head on other pets"]  # fmt: skip
+    groups = {"as it is": cache.models(AS_IT_IS, TWENTY), "G 1: equal weights in the first layer": cache.models(FIRST_EQUAL, FIVE)}
+    measuring.compare("Where heads attend", head, groups, where_heads_attend, *["{:.2f}"] * 5)
+    head = ["weight of the question", "on its pet", "on an earlier pet", "on a later one"]
+    measuring.compare("On which pets", head, groups, earlier_and_later_pets, *["{:.3f}"] * 3)
+    head = ["swapped", "answers the other pet", "answers the pet of the text"]
+    for label, group in groups.items():
+        measuring.compare_cases(f"Swapped pets, {label}", head, group[:10], swapped, "%", "%")
