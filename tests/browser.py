@@ -67,9 +67,11 @@ class Page:
 
     def cell(self, name, row, column, head=0):
         """Return a cell of the heatmap of the attention with this name."""
-        return self.find(f"{name} {head}").find_elements(By.CSS_SELECTOR, "tr")[row + 1].find_elements(
-            By.TAG_NAME, "td"
-        )[column]
+        return (
+            self.find(f"{name} {head}")
+            .find_elements(By.CSS_SELECTOR, "tr")[row + 1]
+            .find_elements(By.TAG_NAME, "td")[column]
+        )
 
     def wait(self, condition, seconds=60):
         """Wait until the condition, a function, is true, and return what it returned."""

@@ -131,7 +131,9 @@ def by_main(task, model, inputs):
     """Return the chances and the weights of each attention by the model of main.py."""
     logits, weights, *others = model(inputs[None])
     others = others[0] if task == 3 and others else [other for other in others if other is not None]
-    names = [f"encoder_layer_{layer + 1}/attention" for layer in range(9)] if task == 3 else ["self_attention"]
+    names = (
+        [f"encoder_layer_{layer + 1}/attention" for layer in range(9)] if task == 3 else ["self_attention"]
+    )
     seen = {"attention": weights, **dict(zip(names, others, strict=False))}
     return softmax(logits.numpy()[0].astype(float)), {name: one.numpy() for name, one in seen.items()}
 

@@ -94,7 +94,9 @@ def test_both_kinds_train_and_become_models(page):
     assert seen["shown"] == ["playing"] and seen["letters"] == "␣BC␣CBBAA␣"
     np.testing.assert_allclose(seen["weights"]["attention"], 0.1)
     assert page.find("attention").get_attribute("value") == "0"
-    assert page.accuracy() == int(page.find("runs").find_elements(By.TAG_NAME, "tr")[2].get_attribute("data-right"))
+    assert page.accuracy() == int(
+        page.find("runs").find_elements(By.TAG_NAME, "tr")[2].get_attribute("data-right")
+    )
     page.choose("trained_1")
     weights = np.array(page.seen()["weights"]["attention"])[0]
     for row, letter in zip(weights, "ABC", strict=True):

@@ -33,7 +33,8 @@ def lineup(page):
         for model in range(3)
     ]
     answers = [
-        [cell.get_attribute("data-answer") for cell in page.all(f"#lineup_{model} td.answer")] for model in range(3)
+        [cell.get_attribute("data-answer") for cell in page.all(f"#lineup_{model} td.answer")]
+        for model in range(3)
     ]
     return cells, answers
 
@@ -60,7 +61,9 @@ def test_the_vote_gives_nothing_away_before_show(page):
     page.type("aaaa bbbbb", "vote_letters")
     page.button("Show").click()
     page.wait(lambda: "What does that tell you?" in page.find("shown").text)
-    scores = [int(re.search(r"for (\d+) of 1,000", page.find(f"reveal_{model}").text)[1]) for model in range(3)]
+    scores = [
+        int(re.search(r"for (\d+) of 1,000", page.find(f"reveal_{model}").text)[1]) for model in range(3)
+    ]
     assert scores[0] > 850 and scores[1] > 900 and scores[2] < 850
     assert "equal weights" in page.find("reveal_0").text and "✓ right" in page.find("lineup_1").text
     assert "should be" in page.find("lineup_2").text  # Four and five are hard to tell apart for it.
@@ -83,7 +86,11 @@ def test_weight_is_moved_by_hand(page):
     page.cell("attention", 0, 8).click()
     moved = page.seen()
     row = moved["weights"]["attention"][0][0]
-    assert row[7] == 0 and row[8] == pytest.approx(2 * usual["weights"]["attention"][0][0][8]) and sum(row) == pytest.approx(1)
+    assert (
+        row[7] == 0
+        and row[8] == pytest.approx(2 * usual["weights"]["attention"][0][0][8])
+        and sum(row) == pytest.approx(1)
+    )
     np.testing.assert_allclose(moved["chances"], usual["chances"], atol=1e-9)
     page.button("Put all weight back").click()
     assert page.seen()["weights"] == usual["weights"]
@@ -91,7 +98,9 @@ def test_weight_is_moved_by_hand(page):
     pointer.drag_and_drop(page.cell("attention", 0, 7), page.cell("attention", 0, 1)).perform()
     dragged = page.seen()
     row = dragged["weights"]["attention"][0]
-    assert row[0][7] == 0 and sum(row[0]) == pytest.approx(1) and row[1:] == usual["weights"]["attention"][0][1:]
+    assert (
+        row[0][7] == 0 and sum(row[0]) == pytest.approx(1) and row[1:] == usual["weights"]["attention"][0][1:]
+    )
     assert int(dragged["answers"][0]) < 2 and dragged["answers"][1:] == ["3", "2"]
     page.turn({"attention": 2})
     assert page.seen()["weights"]["attention"][0][0][7] == 0
@@ -107,7 +116,9 @@ def test_weight_is_moved_by_hand(page):
         page.driver.switch_to.active_element.send_keys(key)
     row = page.seen()["weights"]["attention"][0][0]
     assert row[8] == 0 and row[6] > 0.25 and page.seen()["answers"][0] == "1"
-    page.driver.switch_to.active_element.send_keys(Keys.ENTER, Keys.ESCAPE, Keys.ARROW_LEFT, Keys.ENTER, Keys.ENTER)
+    page.driver.switch_to.active_element.send_keys(
+        Keys.ENTER, Keys.ESCAPE, Keys.ARROW_LEFT, Keys.ENTER, Keys.ENTER
+    )
     assert page.seen()["weights"]["attention"][0][0] == row
 
 
@@ -140,7 +151,9 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
 
 
 def test_accuracy_is_that_of_main(trained, page):
-    (path,) = trained("2").savepath.glob("*.npz")  # Here the right sequences are fewer than the right output steps.
+    (path,) = trained("2").savepath.glob(
+        "*.npz"
+    )  # Here the right sequences are fewer than the right output steps.
     page.open(path)
     printed = program.parse(program.output_of(2, "--test", "--savepath", path.parent, "--seed", 1))
     assert abs(page.accuracy() - 10 * printed["sequences"]) < 50  # Four standard deviations.
@@ -171,7 +184,12 @@ def test_addresses_and_the_way_back(page):
         assert page.seen()["shown"] == [shown]
     page.driver.back()
     page.wait(lambda: page.seen()["shown"] == ["playing"])
-    for strange in ("#model=nobody", "#model=counting&head=1", "#model=counting&attention=7", "#model=signal&attention=x"):
+    for strange in (
+        "#model=nobody",
+        "#model=counting&head=1",
+        "#model=counting&attention=7",
+        "#model=signal&attention=x",
+    ):
         page.visit(strange)
         assert "does not have" in page.seen()["message"] and page.seen()["weights"]["attention"]
 
@@ -318,7 +336,12 @@ def test_inside_another_page_it_stays_itself(page):
     )
     page.driver.switch_to.frame(page.wait(lambda: page.all("iframe"))[0])
     page.wait(lambda: page.all("#lineup_0 td"))
-    for view, shown in (("A model", "playing"), ("Train one", "train"), ("Vote", "vote"), ("A model", "playing")):
+    for view, shown in (
+        ("A model", "playing"),
+        ("Train one", "train"),
+        ("Vote", "vote"),
+        ("A model", "playing"),
+    ):
         page.driver.find_element(By.LINK_TEXT, view).click()
         assert page.seen()["shown"] == [shown]
     page.turn({"attention": 2})
