@@ -222,7 +222,7 @@ def test_weights_that_are_fixed(page):
 
 
 def test_the_transformer(page):
-    """Each layer's slider by itself; every word's chances; heads one by one; what comes later has no weight."""
+    """Each layer's slider by itself; the chances after every word; what comes later has no weight."""
     arrays, description = contents(embedded()["transformer"])
     settings = description["settings"]
     page.choose("transformer")

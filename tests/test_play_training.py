@@ -67,7 +67,7 @@ def loss_curve(page):
 
 
 def test_both_kinds_train_and_become_models(page):
-    """Learnt weights find their letters; equal ones stay equal and count all the same; Stop keeps what there is."""
+    """Learnt weights find their letters, equal ones stay equal and count, Stop keeps what there is."""
     page.visit("#train")
     page.driver.execute_cdp_cmd("Page.bringToFront", {})
     assert page.seen()["shown"] == ["train"]
