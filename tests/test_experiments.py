@@ -37,7 +37,8 @@ def test_each_edit_on_the_page_is_measured(task):
 def test_an_edit_applies_and_the_edited_model_answers(task, edit, edited):
     """It is built with the flags of its trainings and called; the training belongs to the experiments."""
     module = edited(task, edit)
-    model = module.AttentionModel(**programs.settings(module, *EDITED[task, edit].flags.split()))
+    arguments = module.parse_arguments(["--train", *EDITED[task, edit].flags.split()])
+    model = module.AttentionModel(**arguments.settings)
     data = measuring.new_data(task, 2)
     logits = model(data.inputs)[0]
     answers = module.Task(10, 3, None).answers(data.inputs)

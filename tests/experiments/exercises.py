@@ -10,14 +10,15 @@ from . import lesson_1, lesson_2, lesson_3, measuring, programs
 
 SEEDS = range(1, 11)
 COMMAND = re.compile(r"`python3\s+main\.py\s+(--test\s[^`]+)`")
-# What a reader trains for the exercises of a lesson, by the folder that --savepath names.
+# What a reader trains for the exercises of a lesson, by the folder that --savepath names and the variant.
 TRAINED = {
     1: {"models/": lesson_1.setup(), "models/sure": lesson_1.setup("B 100.0"),
         "models/sum": lesson_1.setup("C")},
-    2: {"models/plain": lesson_2.PLAIN, "models/self": lesson_2.ASKING, "models/even": lesson_2.setup("B"),
-        "models/plain4000": lesson_2.LONG["plain, 4,000 steps"],
-        "models/self4000": lesson_2.LONG["`--self_att`, 4,000 steps"]},
-    3: {"models/plain": lesson_3.PLAIN, "models/pos": lesson_3.POSITIONS, "models/start": lesson_3.ONE_STEP},
+    2: {"models/plain": lesson_2.PLAIN, "models/plain4000": lesson_2.LONG["plain, 4,000 steps"],
+        "models/self --self_att": lesson_2.ASKING, "models/even --self_att": lesson_2.setup("B"),
+        "models/self4000 --self_att": lesson_2.LONG["`--self_att`, 4,000 steps"]},
+    3: {"models/plain": lesson_3.PLAIN, "models/pos --pos_enc": lesson_3.POSITIONS,
+        "models/start --pos_enc": lesson_3.ONE_STEP},
 }  # fmt: skip
 
 
@@ -31,7 +32,7 @@ def commands(task):
 def setup_of(task, words):
     """Return the trainings.Setup whose models a command tests; words are its flags, a list of str."""
     folder = words[words.index("--savepath") + 1] if "--savepath" in words else "models/"
-    return TRAINED[task][folder]
+    return TRAINED[task][" ".join([folder, *(word for word in words if word in ("--self_att", "--pos_enc"))])]
 
 
 def report(task, cache):

@@ -36,10 +36,3 @@ def load(program):
     finally:
         sys.path.remove(str(path.parent))
     return module
-
-
-def settings(module, *flags):
-    """Return the settings of a model that a program, a module, trains with these flags, a dict."""
-    arguments = vars(module.parse_arguments(["--train", *flags]))
-    given = {name: arguments[name] for name in module.DEFAULTS if arguments[name] is not None}
-    return module.DEFAULTS | given

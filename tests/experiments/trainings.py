@@ -163,13 +163,14 @@ class ModelCache:
     def untrained(self, setup, seeds):
         """Return the networks that the training runs of these seeds start from, a list."""
         module, networks = self.module(setup.task, setup.edit), []
+        settings = module.parse_arguments(["--train", *setup.flags.split()]).settings
         for seed in self.chosen(seeds):
             module.tf.keras.utils.set_random_seed(seed)
-            networks.append(module.AttentionModel(**programs.settings(module, *setup.flags.split())))
+            networks.append(module.AttentionModel(**settings))
         return networks
 
     def losses(self, setup, seed):
-        """Return the pairs of training step and loss in nats that a training run printed; no seed is replaced."""
+        """Return the training steps and losses, in nats, that a training run printed; no seed is replaced."""
         self.train_one(setup, seed)
         text = (self.savepath(setup, seed) / "output.txt").read_text(encoding="utf-8")
         lines = re.findall(r"Iteration (\d+) - Loss (\S+)", text)
