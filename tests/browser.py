@@ -24,15 +24,19 @@ FLAGS = (
 )
 SEEN = """
     const all = (part, query) => [...part.querySelectorAll(query)];
-    const numbers = (part, name) => all(part, `[data-${name}]`).map((one) => Number(one.dataset[name]));
-    const lines = (slider) => all(slider.closest("section"), "tr").slice(1);
-    const rows = (slider) => lines(slider).map((row) => numbers(row, "weight"));
+    const rows = (table) => all(table, "tr").slice(1).map((row) => all(row, "td").map(weightOf));
+    const weightOf = (cell) => Number(cell.dataset.weight);
+    const items = all(document, "#answers [data-answer]");
+    const sliders = all(document, "[type=range]");
+    const tables = (slider) => all(slider.closest("section"), "table").map(rows);
     return {
-        answers: numbers(document, "answer"), probabilities: numbers(document, "probability"),
-        verdicts: all(document, "[data-answer]").map((one) => one.textContent),
-        weights: Object.fromEntries(all(document, "[type=range]").map((one) => [one.id, rows(one)])),
+        answers: items.map((item) => item.dataset.answer),
+        chances: items.map((item) => item.dataset.chances.split(" ").map(Number)),
+        verdicts: items.map((item) => item.textContent),
+        weights: Object.fromEntries(sliders.map((slider) => [slider.id, tables(slider)])),
         message: document.getElementById("message").textContent,
         letters: document.getElementById("letters").value,
+        shown: ["vote", "playing", "train"].filter((id) => document.getElementById(id).offsetParent),
     };
 """
 
@@ -52,42 +56,56 @@ class Page:
         """Return the element with this id."""
         return self.driver.find_element(By.ID, name)
 
+    def all(self, query):
+        """Return the elements that a CSS selector finds."""
+        return self.driver.find_elements(By.CSS_SELECTOR, query)
+
+    def button(self, words):
+        """Return the button, among those that are visible, with these words on it."""
+        (found,) = [one for one in self.all("button") if one.is_displayed() and words in one.text]
+        return found
+
+    def cell(self, name, row, column, head=0):
+        """Return a cell of the heatmap of the attention with this name."""
+        return (
+            self.find(f"{name} {head}")
+            .find_elements(By.CSS_SELECTOR, "tr")[row + 1]
+            .find_elements(By.TAG_NAME, "td")[column]
+        )
+
     def wait(self, condition, seconds=60):
         """Wait until the condition, a function, is true, and return what it returned."""
         return ui.WebDriverWait(self.driver, seconds, 0.05).until(lambda _: condition())
 
-    def type(self, text):
+    def type(self, text, field="letters"):
         """Replace the letters."""
-        self.find("letters").send_keys(Keys.CONTROL, "a", Keys.NULL, text or Keys.DELETE)
+        self.find(field).send_keys(Keys.CONTROL, "a", Keys.NULL, text or Keys.DELETE)
 
-    def turn(self, knobs):
+    def choose(self, name):
+        """Choose a model in the menu."""
+        ui.Select(self.find("model")).select_by_value(name)
+
+    def turn(self, factors):
         """Move sliders, a dict from their ids to where they go."""
         move = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'));"
-        for name, knob in knobs.items():
-            self.driver.execute_script(move, self.find(name), knob)
+        for name, factor in factors.items():
+            self.driver.execute_script(move, self.find(name), factor)
 
     def open(self, path):
         """Open a checkpoint, and return the message."""
-        known = len(self.find("model").find_elements(By.TAG_NAME, "option"))
+        known = len(self.all("#model option"))
         self.find("checkpoint").send_keys(str(path))
-        self.wait(
-            lambda: (
-                self.seen()["message"] or len(self.find("model").find_elements(By.TAG_NAME, "option")) > known
-            )
-        )
+        self.wait(lambda: self.seen()["message"] or len(self.all("#model option")) > known)
         return self.seen()["message"]
 
     def seen(self):
-        """Return what is on the page, a dict: answers, probabilities, weights for each slider, and so on."""
+        """Return what is on the page, a dict: answers, chances, weights for each slider, and so on."""
         return self.driver.execute_script(SEEN)
 
     def accuracy(self):
         """Return how many of 1,000 sequences are right, as soon as it is not greyed out."""
         self.wait(lambda: "old" not in self.find("accuracy").get_attribute("class").split())
-        right, length = re.search(
-            r"for ([\d,]+) of 1,000 .* length (\d+)", self.find("accuracy").text
-        ).groups()
-        return int(right.replace(",", "")), int(length)
+        return int(re.search(r"for ([\d,]+) of 1,000", self.find("accuracy").text)[1].replace(",", ""))
 
 
 @pytest.fixture(scope="session")
@@ -111,8 +129,8 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    """Return the page as it is when one opens it; in the end, nothing may have been thrown."""
+    """Return the page at its second view, a model; in the end, nothing may have been thrown."""
     browser.driver.get_log("browser")
-    browser.visit()
+    browser.visit("#model=counting")
     yield browser
     assert browser.driver.get_log("browser") == []

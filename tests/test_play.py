@@ -1,5 +1,7 @@
-"""What the page to play with computes is what main.py and the formula compute."""
+"""What the page to play with computes is what the programs and the formula compute."""
 
+import base64
+import io
 import json
 import re
 
@@ -8,41 +10,42 @@ import program
 import pytest
 from browser import PAGE
 from selenium import webdriver
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support import ui
 
-# Models of other sizes, with random weights.
+# Models of other sizes, with random weights: the task and the settings.
 SIZES = {
     "1 --hidden 8 --max_len 4": (1, {"max_len": 4, "vocab_size": 3, "hidden": 8}),
     "2 --vocab_size 5": (2, {"max_len": 6, "vocab_size": 5, "hidden": 12, "self_att": True}),
     "3 --enc_layers 2": (3, {"max_len": 7, "vocab_size": 4, "hidden": 16, "pos_enc": True, "enc_layers": 2}),
     "3 --enc_layers 0": (3, {"max_len": 5, "vocab_size": 26, "hidden": 8, "pos_enc": False, "enc_layers": 0}),
 }
-RULERS = """
-    return [...document.querySelectorAll("[data-answer]")].map((item) => {
-        const place = (one) => parseFloat(one.style.left) / 100;
-        const { weight, reading } = item.querySelector("[data-reading]").dataset;
-        const ruler = [...item.querySelectorAll(".count")].map(place);
-        return [Number(weight), Number(reading), place(item.querySelector(".mark")), ...ruler];
-    });
-"""
+CLOSE = {"rtol": 0, "atol": 1e-5}
+
+
+def contents(path):
+    """Return the arrays of a checkpoint, a dict, and its description, a dict."""
+    with np.load(path, allow_pickle=False) as archive:
+        arrays = dict(archive)
+    return arrays, json.loads(arrays.pop("description").item())
 
 
 @pytest.fixture
 def saved(trained, tmp_path):
-    """Return a function from a variant or a name in SIZES to its task and the folder of its checkpoint."""
+    """Return a function from a variant or a name in SIZES to its task and the path of its checkpoint."""
 
     def save(name):
         if name in program.VARIANTS:
-            return program.VARIANTS[name][0], trained(name).savepath
+            (path,) = trained(name).savepath.glob("*.npz")
+            return program.VARIANTS[name][0], path
         (task, settings), generator = SIZES[name], np.random.default_rng(0)
         module = program.load(task)
-        model = module.AttentionModel(**settings)
-        for weight in model.weights:
-            weight.assign(generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path))
-        module.save_model(model, settings, 1, tmp_path)
-        return task, tmp_path
+        arrays = {}
+        for weight in module.AttentionModel(**settings).weights:
+            numbers = generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path)
+            arrays[weight.path.removeprefix("model/")] = numbers.astype(np.float32)
+        description = json.dumps({"task": module.TASK, "step": 1, "settings": settings})
+        np.savez(tmp_path / "random.npz", description=description, **arrays)
+        return task, tmp_path / "random.npz"
 
     return save
 
@@ -53,160 +56,265 @@ def softmax(logits):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-def formula(task, arrays, settings, inputs, knobs):
-    """Return the probabilities of a model and the weights of each attention, with turned knobs, in NumPy.
+class Formula:
+    """A model in NumPy, from equation 1 and section 3 of Vaswani et al. (2017), with factors at the logits.
 
-    From equation 1 and section 3 of Vaswani et al. (2017); inputs are one-hot, float (length, letters).
+    Args:
+        arrays: dict of the checkpoint's arrays.
+        factors: dict from the name of an attention to what multiplies its logits; 1 where it is missing.
     """
-    seen = {}
 
-    def dense(name, vectors):
-        return vectors @ arrays[f"{name}/kernel"] + arrays[f"{name}/bias"]
+    def __init__(self, arrays, factors):
+        self.arrays, self.factors, self.weights = arrays, factors, {}
 
-    def normalize(name, vectors):
-        spread = np.sqrt(vectors.var(axis=-1, keepdims=True) + 1e-3)
+    def dense(self, name, vectors):
+        """Return a dense layer's output."""
+        return vectors @ self.arrays[f"{name}/kernel"] + self.arrays[f"{name}/bias"]
+
+    def normalize(self, name, vectors):
+        """Return layer normalization as Keras does it."""
         centred = vectors - vectors.mean(axis=-1, keepdims=True)
-        return centred / spread * arrays[f"{name}/gamma"] + arrays[f"{name}/beta"]
+        deviation = np.sqrt(vectors.var(axis=-1, keepdims=True) + 1e-3)
+        return centred / deviation * self.arrays[f"{name}/gamma"] + self.arrays[f"{name}/beta"]
 
-    def attend(name, query, key):
-        seen[name] = softmax(knobs.get(name, 1) * query @ key.T / np.sqrt(key.shape[-1]))
-        return normalize(f"{name}/layer_norm", seen[name] @ key + query)
+    def mix(self, name, query, key, value, mask=True):
+        """Return the weighted means of the values; keep the weights of the heads of `name` in a list."""
+        logits = self.factors.get(name, 1) * query @ key.T / np.sqrt(key.shape[-1])
+        weights = softmax(np.where(mask, logits, -np.inf))
+        self.weights.setdefault(name, []).append(weights)
+        return weights @ value
 
-    vectors = dense("embedding" if task == 3 else "key_layer", inputs)
-    if settings.get("pos_enc"):
-        vectors = vectors + arrays["positional_encoding"][0, : len(vectors)]
-    for name in (f"encoder_layer_{layer + 1}" for layer in range(settings.get("enc_layers", 0))):
-        vectors = attend(f"{name}/attention", vectors, vectors)
-        expanded = np.maximum(dense(f"{name}/expand", vectors), 0)
-        vectors = normalize(f"{name}/layer_norm", dense(f"{name}/contract", expanded) + vectors)
-    decoding = attend("attention", arrays["query"][0], vectors)
-    if settings.get("self_att"):
-        decoding = attend("self_attention", decoding, decoding)
-    return softmax(dense("logits_layer", decoding)), seen
+    def attend(self, name, query, key):
+        """Return attention, with the residual connection and layer normalization."""
+        return self.normalize(f"{name}/layer_norm", self.mix(name, query, key, key) + query)
+
+    def lesson(self, task, settings, inputs):
+        """Return the chances of each answer of a lesson's model to one-hot inputs (length, letters)."""
+        vectors = self.dense("embedding" if task == 3 else "key_layer", inputs)
+        if settings.get("pos_enc"):
+            vectors = vectors + self.arrays["positional_encoding"][0, : len(vectors)]
+        for name in (f"encoder_layer_{layer + 1}" for layer in range(settings.get("enc_layers", 0))):
+            vectors = self.attend(f"{name}/attention", vectors, vectors)
+            expanded = np.maximum(self.dense(f"{name}/expand", vectors), 0)
+            contracted = self.dense(f"{name}/contract", expanded)
+            vectors = self.normalize(f"{name}/layer_norm", contracted + vectors)
+        decoding = self.attend("attention", self.arrays["query"][0], vectors)
+        if settings.get("self_att"):
+            decoding = self.attend("self_attention", decoding, decoding)
+        return softmax(self.dense("logits_layer", decoding))
+
+    def transformer(self, settings, words):
+        """Return the chances of each next word, after each of the words, int (length,)."""
+        length, size = len(words), settings["hidden"] // settings["heads"]
+        vectors = self.arrays["embedding/embeddings"][words] + self.arrays["positions"][0, :length]
+        for name in (f"block_{layer + 1}" for layer in range(settings["layers"])):
+            normalized = self.normalize(f"{name}/norm_1", vectors)
+            projected = [normalized @ self.arrays[f"{name}/attention/W_{which}"] for which in "QKV"]
+            parts = [slice(head * size, (head + 1) * size) for head in range(settings["heads"])]
+            heads = [self.mix(f"{name}/attention", *(vectors[:, part] for vectors in projected),
+                              np.tri(length, dtype=bool)) for part in parts]  # fmt: skip
+            vectors = vectors + np.hstack(heads) @ self.arrays[f"{name}/attention/W_O"]
+            expanded = np.maximum(self.dense(f"{name}/expand", self.normalize(f"{name}/norm_2", vectors)), 0)
+            vectors = vectors + self.dense(f"{name}/contract", expanded)
+        return softmax(self.dense("logits_layer", self.normalize("norm", vectors)))
+
+    def fixed(self, inputs, times):
+        """Return the chances of the edit whose own letters get `times` another's weight."""
+        logits = self.factors.get("attention", 1) * np.log(times) * inputs[:, 1:].T
+        weights = softmax(logits)
+        self.weights["attention"] = [weights]
+        sums = weights @ self.dense("key_layer", inputs) + self.arrays["query"][0]
+        return softmax(self.dense("logits_layer", self.normalize("layer_norm", sums)))
 
 
 def by_main(task, model, inputs):
-    """Return the same as formula does, by the model of main.py."""
+    """Return the chances and the weights of each attention by the model of main.py."""
     logits, weights, *others = model(inputs[None])
+    others = others[0] if task == 3 and others else [other for other in others if other is not None]
     names = (
         [f"encoder_layer_{layer + 1}/attention" for layer in range(9)] if task == 3 else ["self_attention"]
     )
-    others = others[0] if task == 3 else [other for other in others if other is not None]
     seen = {"attention": weights, **dict(zip(names, others, strict=False))}
-    return softmax(logits.numpy()[0]), {name: weights.numpy()[0] for name, weights in seen.items()}
+    return softmax(logits.numpy()[0].astype(float)), {name: one.numpy() for name, one in seen.items()}
 
 
-def agree(seen, expected, truth):
-    """Check that answers, verdicts, probabilities and weights on the page are the expected ones."""
-    probabilities, weights = expected
+def model_letters(task, settings):
+    """Return the letters that a model knows, a str."""
+    return program.load(task).Task(settings["max_len"], settings["vocab_size"], None).letters
+
+
+def agree(seen, chances, weights, truth):
+    """Check that answers, verdicts, chances and weights on the page are the expected ones."""
     assert seen["message"] == "" and seen["weights"].keys() == weights.keys()
-    assert seen["answers"] == probabilities.argmax(axis=-1).tolist()
-    np.testing.assert_allclose(seen["probabilities"], probabilities.max(axis=-1), atol=1e-4)
-    for name, found in seen["weights"].items():
-        np.testing.assert_allclose(found, weights[name], atol=1e-4)
+    assert [int(answer) for answer in seen["answers"]] == chances.argmax(axis=-1).tolist()
+    np.testing.assert_allclose(seen["chances"], chances, **CLOSE)
+    for name, heads in seen["weights"].items():
+        np.testing.assert_allclose(heads, weights[name], **CLOSE)
     for answer, right, verdict in zip(seen["answers"], truth, seen["verdicts"], strict=True):
-        assert ("✓" in verdict) == (answer == right) and (answer == right or f"✗ {right} " in verdict)
+        assert ("✓ right" if int(answer) == right else f"✗ should be {right}") in verdict
 
 
 @pytest.mark.parametrize("name", [*program.VARIANTS, *SIZES])
 def test_it_computes_what_main_computes(name, saved, page):
     """A checkpoint of one's own: × 1 is main.py, × 0 and × 1.5 are the formula, each slider by itself."""
-    task, savepath = saved(name)
-    model, settings = program.load_model(task, savepath)
-    arrays, _ = program.contents(savepath)
-    source = program.load(task).Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(1))
-    assert page.open(savepath / "checkpoint.npz") == ""
-    for length in (None, 3):
-        inputs = source.next_batch(length=length)[0]
-        letters = "".join(source.prettify(inputs)[:, 0])
-        page.type(letters.lower())
+    task, path = saved(name)
+    arrays, description = contents(path)
+    settings, generator = description["settings"], np.random.default_rng(1)
+    model = program.load(task).AttentionModel(**settings)
+    for weight in model.weights:
+        weight.assign(arrays[weight.path.removeprefix("model/")])
+    letters = model_letters(task, settings)
+    assert page.open(path) == ""
+    for length in (settings["max_len"] + (task == 3), 3):
+        drawn = generator.integers(len(letters), size=length)
+        inputs = np.eye(len(letters), dtype=np.float32)[drawn]
+        text = "".join(letters[number] for number in drawn)
+        page.type(text.lower())
         names = list(page.seen()["weights"])
-        truth = program.solve(task, letters, settings["vocab_size"])
-        agree(page.seen(), by_main(task, model, inputs), truth)
+        page.turn(dict.fromkeys(names, 1))
+        truth = program.solve(task, text, settings["vocab_size"])
+        agree(page.seen(), *by_main(task, model, inputs), truth)
         last_alone = dict.fromkeys(names, 0) | {names[-1]: 1}
-        for knobs in (
-            dict.fromkeys(names, 1.5),
-            dict.fromkeys(names, 0),
-            last_alone,
-            dict.fromkeys(names, 1),
-        ):
-            page.turn(knobs)
-            agree(page.seen(), formula(task, arrays, settings, inputs, knobs), truth)
+        for factors in (dict.fromkeys(names, 1.5), dict.fromkeys(names, 0), last_alone):
+            page.turn(factors)
+            formula = Formula(arrays, factors)
+            chances = formula.lesson(task, settings, inputs)
+            agree(page.seen(), chances, formula.weights, truth)
+
+
+def embedded():
+    """Return the checkpoints in the page, a dict from their names to their open files."""
+    text = re.search(r'id="checkpoints">(.*?)</script>', PAGE.read_text(encoding="utf-8"), re.DOTALL)[1]
+    return {name: io.BytesIO(base64.b64decode(coded)) for name, coded in json.loads(text).items()}
 
 
 def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):
-    """All seven, and that they are right about as often as main.py says."""
-    text = re.search(r'id="checkpoints">(.*?)</script>', PAGE.read_text(encoding="utf-8"), re.DOTALL)[1]
-    options = {
-        one.get_attribute("value"): one.text
-        for one in page.find("model").find_elements(By.TAG_NAME, "option")
-    }
-    assert options.keys() == json.loads(text).keys() and len(options) == 7
-    for name, title in options.items():
-        ui.Select(page.find("model")).select_by_value(name)
-        task, flags = int(title.split()[1].rstrip(":,")), re.findall(r"--\w+", title)
-        (right, length), sliders = page.accuracy(), page.seen()["weights"]
-        assert ("self_attention" in sliders) == ("--self_att" in flags) and length == (
-            11 if task == 3 else 10
-        )
-        assert ("encoder_layer_1/attention" in sliders) == (task == 3 and "--enc_layers" not in flags)
-        assert right > (800 if task == 1 or flags else 400), title
+    """All of them are in the menu, work at once, and are right about as often as the lessons say."""
+    files = embedded()
+    least = {"counting_fixed": 400, "difference": 700, "signal": 400}
+    assert files.keys() == {option.get_attribute("value") for option in page.all("#model option")}
+    for name in files:
+        page.choose(name)
+        assert "--seed 1" in page.find("command").text and page.find("try").text
+        sliders = page.seen()["weights"]
+        assert ("self_attention" in sliders) == (name == "difference_self_att")
+        assert ("encoder_layer_1/attention" in sliders) == (name in ("signal", "signal_pos_enc"))
+        right = page.accuracy()
+        assert right >= least.get(name, 850), name
+        assert right < 850 or name not in least or name == "difference", name
         if name == "counting_equal":
-            assert (
-                page.find("attention").get_attribute("value") == "0"
-                and "starts at 0" in page.find("try").text
-            )
+            assert page.find("attention").get_attribute("value") == "0"
             np.testing.assert_allclose(sliders["attention"], 0.1)
 
 
-def test_the_ruler_is_the_usual_weight_of_each_count(trained, page):
-    """Measured here on other sequences; the marks slide, the ruler does not."""
-    savepath, generator = trained("1").savepath, np.random.default_rng(3)
-    model, _ = program.load_model(1, savepath)
-    page.open(savepath / "checkpoint.npz")
-    page.wait(lambda: page.driver.find_elements(By.CLASS_NAME, "count"))
+def test_weights_that_are_fixed(page):
+    """Model 3 of the vote is edit B of the laboratory; the slider multiplies its logits, ln 100 and 0."""
+    arrays, description = contents(embedded()["counting_fixed"])
+    page.choose("counting_fixed")
+    page.type("AABC  AC")
+    inputs = np.eye(4)[[1, 1, 2, 3, 0, 0, 1, 3]]
+    for factor in (1, 0, 1.5):
+        page.turn({"attention": factor})
+        formula = Formula(arrays, {"attention": factor})
+        agree(page.seen(), formula.fixed(inputs, 100), formula.weights, [3, 1, 2])
+    weights = formula.weights["attention"][0]
+    assert weights[0, 0] > 900 * weights[0, 2] and description["task"] == "Counting Letters"
+
+
+def test_the_transformer(page):
+    """Each layer's slider by itself; the chances after every word; what comes later has no weight."""
+    arrays, description = contents(embedded()["transformer"])
+    settings = description["settings"]
+    page.choose("transformer")
+    words = program.load(program.script(3).with_name("transformer.py")).vocabulary(4)
+    for text in ("Anna dog Ben cat Cleo owl Dan hen Ben", "eva rat Dan GOAT Eva", "Ben"):
+        page.type(text)
+        places = [[word.lower() for word in words].index(word) for word in text.lower().split()]
+        for first, second in ((1, 1), (0, 1), (1.5, 0)):
+            factors = {"block_1/attention": first, "block_2/attention": second}
+            page.turn(factors)
+            formula = Formula(arrays, factors)
+            chances = formula.transformer(settings, places)
+            seen = page.seen()
+            for name, heads in formula.weights.items():
+                np.testing.assert_allclose(seen["weights"][name], heads, **CLOSE)
+            np.testing.assert_allclose(page.driver.execute_script("return state.chances"), chances, **CLOSE)
+            assert seen["answers"][-1] == words[chances[-1].argmax()]
+
+
+RULERS = """
+    return [...document.querySelectorAll("#answers [data-answer]")].map((item) => {
+        const place = (one) => parseFloat(one.style.left) / 100;
+        const { weight, reading } = item.querySelector("[data-reading]").dataset;
+        const ruler = [...item.querySelectorAll(".count")].map(place);
+        return [Number(weight), Number(reading), place(item.querySelector(".pointer")), ...ruler];
+    });
+"""
+
+
+def test_the_ruler_is_the_usual_weight_of_each_count(saved, page):
+    """Measured here on other sequences; the pointers slide, the ruler does not."""
+    _, path = saved("1")
+    arrays, generator = contents(path)[0], np.random.default_rng(3)
+    page.open(path)
+    page.wait(lambda: page.all(".count"))
     for step, (_, _, _, *ruler) in enumerate(page.driver.execute_script(RULERS)):
         others = [letter for letter in range(4) if letter != step + 1]
         letters = generator.choice(others, (11, 300, 10))
         letters[np.arange(10) < np.arange(11)[:, None, None] + np.zeros((1, 300, 1), int)] = step + 1
-        weights = np.array(
-            [model(np.eye(4, dtype=np.float32)[group])[1].numpy()[:, step] for group in letters]
-        )
+        keys = arrays["key_layer/kernel"] + arrays["key_layer/bias"]
+        weights = softmax((keys @ arrays["query"][0, step] / 8)[letters])
         usual = (weights * (letters == step + 1)).sum(axis=-1).mean(axis=-1)
         np.testing.assert_allclose(ruler, usual, atol=0.02)
-        for knob in (1, 2):
-            page.turn({"attention": knob})
-            weight, reading, mark, *still = page.driver.execute_script(RULERS)[step]
+        for factor in (1, 2):
+            page.turn({"attention": factor})
+            weight, reading, pointer, *still = page.driver.execute_script(RULERS)[step]
             own = np.array(list(page.seen()["letters"])) == "ABC"[step]
-            total = np.array(page.seen()["weights"]["attention"])[step][own].sum()
-            assert weight == pytest.approx(total) == pytest.approx(mark, abs=1e-3) and still == ruler
+            total = np.array(page.seen()["weights"]["attention"])[0, step][own].sum()
+            assert weight == pytest.approx(total) == pytest.approx(pointer, abs=1e-3) and still == ruler
             assert reading == np.argmin(np.abs(np.array(ruler) - total))
 
 
-def test_a_cell_explains_itself(trained, page):
-    """By keyboard, then by mouse: from the dot product to the weight."""
-    savepath = trained("2 --self_att").savepath
-    arrays, _ = program.contents(savepath)
-    page.open(savepath / "checkpoint.npz")
+STRIPS = """
+    return [...document.querySelectorAll("#cell .strip")].map((strip) => {
+        const numbers = strip.getAttribute("aria-label").replaceAll("−", "-").split(": ").pop();
+        return numbers.split(" ").map(Number);
+    });
+"""
+
+
+def test_a_cell_explains_itself_to_the_end(saved, page):
+    """By keyboard, then by mouse: from the dot product to the weight, the weighted mean and the chances."""
+    _, path = saved("1")
+    arrays, _ = contents(path)
+    page.open(path)
     page.turn({"attention": 1.5})
     page.type("ACBB A")
-    cells = page.driver.find_elements(By.CSS_SELECTOR, "table:first-of-type td")
-    page.find("attention").send_keys(Keys.TAB)
-    for key in (Keys.TAB, Keys.ARROW_DOWN, Keys.ARROW_RIGHT):
+    page.cell("attention", 0, 0).click()
+    for key in (Keys.ARROW_DOWN, Keys.ARROW_RIGHT):
         page.driver.switch_to.active_element.send_keys(key)
-    for row, column, letter in ((1, 1, 3), (0, 4, 0)):
+    for row, column, letter in ((1, 1, "C"), (0, 4, "␣")):
         if (row, column) == (0, 4):
-            page.driver.find_element(By.TAG_NAME, "h1").click()
-            webdriver.ActionChains(page.driver).move_to_element(cells[4]).perform()
-        key = arrays["key_layer/kernel"] + arrays["key_layer/bias"]
-        products = arrays["query"][0, row] @ key[[1, 3, 2, 2, 0, 1]].T
+            cell = page.cell("attention", row, column)
+            webdriver.ActionChains(page.driver).move_to_element(cell).click().perform()
+        keys = (arrays["key_layer/kernel"] + arrays["key_layer/bias"])[[1, 3, 2, 2, 0, 1]]
+        query = arrays["query"][0, row]
+        products = keys @ query
         powers = np.exp(1.5 * products / 8)
-        expected = (products[column], products[column] / 8, 1.5 * products[column] / 8, powers[column])
         text = page.find("cell").text.replace("−", "-")
-        found = re.findall(r"(?:key|√64|slider|exp|row)\n(-?[\d.]+)$", text, re.MULTILINE)
-        np.testing.assert_allclose([float(one) for one in found[:4]], expected, rtol=2e-3)
-        assert float(found[4]) == pytest.approx(powers[column] / powers.sum(), rel=2e-3)
-        assert (
-            f"÷ {powers.sum():.4g}"[:5] in text
-            and f"step {column} ({' ABC'[letter].replace(' ', '␣')}" in text
-        )
+        found = [float(number) for number in re.findall(r"\n(-?[\d.]+)$", text, re.MULTILINE)[:5]]
+        expected = [products[column], products[column] / 8, 1.5 * products[column] / 8, powers[column]]
+        np.testing.assert_allclose(found, [*expected, powers[column] / powers.sum()], rtol=2e-3)
+        assert f"column {column} ({letter})" in text and f"÷ {powers.sum():.4g}"[:5] in text
+        mean = powers / powers.sum() @ keys
+        sums = mean + query
+        normalized = (sums - sums.mean()) / np.sqrt(sums.var() + 1e-3)
+        output = normalized * arrays["attention/layer_norm/gamma"] + arrays["attention/layer_norm/beta"]
+        strips = page.driver.execute_script(STRIPS)
+        vectors = (keys[column], keys[column] * powers[column] / powers.sum(), mean, sums, output)
+        for strip, vector in zip(strips, vectors, strict=True):
+            np.testing.assert_allclose(strip, vector, rtol=1e-3, atol=1e-5)
+        assert f"÷ {np.sqrt(sums.var() + 1e-3):.4g}"[:6] in text
+        chances = page.seen()["chances"][row]
+        bars = [int(bar.text.split("%")[0]) for bar in page.all("#cell .bars li")]
+        np.testing.assert_allclose(bars, 100 * np.array(chances), atol=0.5001)

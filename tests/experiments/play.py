@@ -4,18 +4,20 @@ import base64
 import json
 import re
 
-from . import lesson_1, lesson_2, lesson_3, programs
+from . import lesson_1, lesson_2, lesson_3, programs, trainings
 
 PAGE = programs.script(1).with_name("play.html")
 PLACE = re.compile(r'(?<=<script type="application/json" id="checkpoints">\n).*?(?=\n</script>)', re.DOTALL)
 MODELS = {  # The page has a title and a task for each of these names.
     "counting": lesson_1.setup(),
     "counting_equal": lesson_1.setup("A"),
+    "counting_fixed": lesson_1.setup("B 100.0"),
     "difference": lesson_2.PLAIN,
     "difference_self_att": lesson_2.ASKING,
     "signal": lesson_3.PLAIN,
     "signal_pos_enc": lesson_3.POSITIONS,
     "signal_no_encoder": lesson_3.LOOKING,
+    "transformer": trainings.Setup("transformer", None, ""),
 }
 
 
