@@ -285,26 +285,26 @@ def draw_before_and_after(cache):
 
 
 def draw_trace(cache):
-    """Draw what becomes of the first letter's vector: mark, weights, what it holds, what is picked."""
+    """Draw what becomes of the first letter's vector: position, weights, what it holds, what is picked."""
     text, (model,) = SHOWN[3], cache.models(lesson_3.POSITIONS, [1])
     logits, decoder, (encoder,) = model(measuring.spell(3, text).inputs)
     lengths, first = np.linalg.norm(model.positional_encoding[0], axis=-1), encoder.numpy()[0, 0]
     chances = special.softmax(logits.numpy()[0, 0])
     hues, figure = [TINTS[letter] for letter in text], pyplot.figure(figsize=(8, 9.5), layout="constrained")
     planes = figure.subplots(5, 1)
-    draw_bars(planes[0], lengths, text, "1. How long a mark each place adds to its letter")
+    draw_bars(planes[0], lengths, text, "1. How long a vector each place adds to its letter")
     draw_bars(planes[1], first, text, "2. Encoder: the first letter's attention weights", hues)
     picked, title = decoder[0, 0].numpy(), "4. After two dense layers: the decoder's weights"
     draw_bars(planes[3], picked, text, title, hues)
     draw_bars(planes[4], chances, range(11), "5. Last dense layer: the probability of each count")
     shares = {letter: first[[other == letter for other in text]].sum() for letter in TINTS}
-    parts = [(1, text[0], f"{text[0]}, with the mark of\nthe first place")]
+    parts = [(1, text[0], f"{text[0]}, with the vector\nof the first place")]
     parts += [(share, letter, f"{letter}: {short(share)}") for letter, share in shares.items()]
     for place, (share, letter, words) in enumerate(parts):
         start = sum(before for before, *_ in parts[:place])
         planes[2].barh(0, share, left=start, color=TINTS[letter], edgecolor="#444444")
         planes[2].text(start + share / 2, 0, words, ha="center", va="center")
-    planes[2].set_title("3. What the first letter holds now: itself, and the mixture of all", **LEFT)
+    planes[2].set_title("3. What the first letter holds now: itself, and a mean of all", **LEFT)
     planes[2].set_xlim(0, 2)
     planes[2].axis("off")
     save(figure, 3, "trace")
