@@ -17,7 +17,7 @@ TRAINED = {
     2: {"models/plain": lesson_2.PLAIN, "models/plain4000": lesson_2.LONG["plain, 4,000 steps"],
         "models/self --self_att": lesson_2.ASKING, "models/even --self_att": lesson_2.setup("B"),
         "models/self4000 --self_att": lesson_2.LONG["`--self_att`, 4,000 steps"]},
-    3: {"models/plain": lesson_3.PLAIN, "models/pos --pos_enc": lesson_3.POSITIONS,
+    3: {"models/": lesson_3.PLAIN, "models/ --pos_enc": lesson_3.POSITIONS,
         "models/start --pos_enc": lesson_3.ONE_STEP},
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from . import lesson_3_interventions as interventions
 from . import measuring, trainings
 
 TASK = 3
-TEN, TWENTY = range(1, 11), range(1, 21)
+TEN, TWENTY, FORTY = range(1, 11), range(1, 21), range(1, 41)
 
 
 def setup(edit=None, flags="--pos_enc"):
@@ -56,7 +56,7 @@ WITH_TWENTY = POSITIONS, ONE_VECTOR, WAVES
 SETUPS = [
     (each, TWENTY if each in WITH_TWENTY else TEN) for rows in TABLES.values() for each in rows.values()
 ]
-SETUPS += [(ONE_STEP, TEN)]
+SETUPS += [(ONE_STEP, TEN), (PLAIN, TWENTY), (POSITIONS, FORTY)]
 
 
 def bound(max_len=10, vocab_size=3):
@@ -127,11 +127,9 @@ def report(cache):
     measuring.table(
         "The bound without order and without a mask", head, [["the bound", f"{most:.2%}", f"{least:.4f}"]]
     )
-    plain, positions = cache.models(PLAIN, TEN), cache.models(POSITIONS, TWENTY)
-    front = {"Task 3: `--train`": plain, "Task 3: `--train --pos_enc`": positions}
-    measuring.compare(
-        "As on the front page", ["", "this project"], front, lambda model: scores(model)[:1], "%"
-    )
+    positions = cache.models(POSITIONS, TWENTY)
+    beside = {"Task 3": cache.models(PLAIN, TWENTY), "Task 3 `--pos_enc`": cache.models(POSITIONS, FORTY)}
+    measuring.beside_the_original(TASK, beside)
     for title, rows in TABLES.items():
         groups = {label: cache.models(each, seeds_of(each)) for label, each in rows.items()}
         compare_scores(title, groups, each=True)
