@@ -55,7 +55,7 @@ def test_flags_and_defaults_are_those_of_the_help(page):
 @every_page
 def test_every_command_takes_the_flags_it_shows(page):
     tasks = program.FOLDERS if page.parent.name[0] not in "123" else [int(page.parent.name[0])]
-    known = {"--help"}.union(*map(flags, tasks))
+    known = {"--help"} | {flag for task in tasks for flag in flags(task)}
     commands = re.findall(r"main\.py((?: --\w+(?:[ =](?:\"[^\"]*\"|[\w./-]+))?)+)", text(page))
     assert commands or page not in (FRONT, *LESSONS)
     for command in commands:
