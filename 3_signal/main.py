@@ -12,7 +12,7 @@ With --pos_enc, each position adds a vector of its own to its letter.
 
 # /// script
 # requires-python = ">=3.9"
-# dependencies = ["matplotlib>=3.9,<4", "numpy>=2.0,<3", "tensorflow>=2.20,<2.23"]
+# dependencies = ["matplotlib>=3.8,<4", "numpy>=1.26,<3", "tensorflow>=2.16.1,<3"]
 # ///
 
 import argparse
@@ -523,6 +523,8 @@ def main(argv=None):
     if backend != "tensorflow":
         sys.exit(f"main.py: error: Keras runs on {backend} here; restart Python, or the notebook's kernel")
     try:
+        if arguments.plot:  # As in train(): better now than later.
+            arguments.plotpath.mkdir(parents=True, exist_ok=True)
         model, settings = train(arguments) if arguments.train else load_model(arguments)
         if arguments.test:
             test(arguments, model, settings)

@@ -93,17 +93,30 @@ def output_of(main, *flags):
 
 
 def load_model(task, savepath):
-    """Return the model that --test finds in a folder, and its settings."""
+    """Return the model in a folder that has only one, and its settings, as --test finds it."""
     module = load(task)
-    return module.load_model(module.parse_arguments(["--test", "--savepath", str(savepath)]))
+    variant = checkpoint(savepath).stem.removeprefix("checkpoint").replace("_", "--", 1)
+    words = ["--test", "--savepath", str(savepath), *variant.split()]
+    return module.load_model(module.parse_arguments(words))
 
 
 # --- What they write --------------------------------------------------------------------------------------
 
 
+def ending(flags):
+    """Return what the flags of a variant add to the names of its files, such as "_self_att"."""
+    return "".join(word.replace("--", "_") for word in flags if word in ("--self_att", "--pos_enc"))
+
+
+def checkpoint(savepath):
+    """Return the path of the only model in a folder."""
+    (path,) = savepath.glob("checkpoint*.npz")
+    return path
+
+
 def contents(savepath):
-    """Return the arrays in a folder's checkpoint.npz, a dict, and its description, read by NumPy alone."""
-    with np.load(savepath / "checkpoint.npz", allow_pickle=False) as archive:
+    """Return the arrays of the only model in a folder, a dict, and its description, read by NumPy alone."""
+    with np.load(checkpoint(savepath), allow_pickle=False) as archive:
         arrays = dict(archive)
     return arrays, json.loads(arrays.pop("description").item())
 

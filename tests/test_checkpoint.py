@@ -114,12 +114,14 @@ def test_nothing_of_a_stranger_is_executed(savepath, tmp_path):
 
 
 DESCRIPTIONS = ["{", "[]", "null", "{}", '{"task": "Counting Letters"}', '{"settings": {}}']
+SETTINGS_OF_OTHERS = [None, {}, SETTINGS | {"hidden": "64"}, SETTINGS | {"sharpness": 1.0}]
 
 
 def test_what_no_training_writes_is_refused(savepath):
     arrays, description = program.contents(savepath)
     good = {"description": json.dumps(description)} | arrays
     changes = [{"description": text} for text in DESCRIPTIONS]
+    changes += [{"description": json.dumps(description | {"settings": each})} for each in SETTINGS_OF_OTHERS]
     for changed in (*changes, {"query": arrays["query"][:, :2]}, {"query": np.array("text")}):
         np.savez(savepath / "checkpoint.npz", **(good | changed))
         assert refused(savepath), changed

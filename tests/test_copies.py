@@ -8,7 +8,8 @@ import program
 import pytest
 
 pytestmark = pytest.mark.parametrize("task", program.FOLDERS)
-COPIES = "Attention train save_model write_file load_model save_figure draw_losses draw_heatmap main".split()
+COPIES = """Attention train print_accuracy draw_losses draw_heatmap save_figure file_name save_model
+    write_file load_model kinds remedy float32 main""".split()
 
 
 def definitions(task):

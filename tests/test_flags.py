@@ -18,18 +18,25 @@ WRONG = [
     ("2", "--vocab_size 1", "2"),
     ("12", "--sample_len 0", ""),
     ("3", "--enc_layers -1", ""),
-    ("12", "--input 'A BD'", "' ABC'"),
+    ("12", "--input 'A BD'", "'D' (U+0044) is not one of ' ABC'"),
     ("12", "--vocab_size 2 --input ABC", "' AB'"),
-    ("12", "--input AÄ", "' ABC'"),
+    ("12", "--input 'A АÄ'", "(U+0410) is not one of ' ABC'"),  # Cyrillic.
+    ("123", "--input ''", "empty"),
+    ("12", "--input A B C", 'quotes around blanks, as in --input "AB BC"'),
+    ("3", "--input A B C", "as in --input BBABC"),
     ("12", "--sample_len 3 --input ABC", "not allowed with"),
-    ("3", "--input 'A B'", "'ABC'"),
-    ("3", "--input AAAAAAAAAAAA", "at most 11"),
+    ("3", "--input 'A B'", "' ' (U+0020) is not one of 'ABC'"),
+    ("3", "--input AAAAAAAAAAAA", "takes at most 11 letters"),
     ("3", "--max_len 2 --input ABCA", "at most 3"),
-    *(("3", f"--signal {value}", "") for value in ("''", "AB", "D", "' '")),
+    *(
+        ("3", f"--signal {value}", f"takes one letter, not '{value.strip(chr(39))}'")
+        for value in ("''", "AB")
+    ),
+    *(("3", f"--signal {value}", "is not one of 'ABC'") for value in ("d", "' '")),
     ("3", "--signal A --input ABC", "not allowed with"),
     ("123", "--plot=yes", "'yes'"),
-    ("123", "--step 5", "unrecognized"),
-    ("123", "extra", "unrecognized"),
+    ("123", "--step 5", "unrecognized arguments: --step 5; see --help"),
+    ("123", "extra", "unrecognized arguments: extra; see --help"),
     ("13", "--self_att", "unrecognized"),
     ("12", "--pos_enc", "unrecognized"),
 ]
@@ -86,7 +93,7 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task):
         ("1", "--max_len 11", "10"),
         ("1", "--sample_len 3 --vocab_size 4", "3"),
         ("1", "--input ABD", "' ABC'"),
-        ("2", "--self_att", "leave it out"),
+        ("2", "--hidden 32", "leave it out"),
         ("2 --self_att", "--input ABD", "' ABC'"),
         ("3 --pos_enc", "--enc_layers 0", "1"),
         ("3 --pos_enc", "--input AAAAAAAAAAAA", "11"),
@@ -95,16 +102,19 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task):
 )
 def test_what_contradicts_the_saved_model_is_refused(variant, flags, words, trained):
     """And no advice leads to a command that would replace that model."""
-    task, _ = program.VARIANTS[variant]
-    completed = program.in_process(task, "--test", *flags.split(), "--savepath", trained(variant).savepath)
+    task, chosen = program.VARIANTS[variant]
+    paths = ("--savepath", trained(variant).savepath)
+    completed = program.in_process(task, "--test", *chosen, *flags.split(), *paths)
     program.refused(completed, 2, re.findall(r"--\w+", flags)[-1], words)
     assert not completed.stdout and "--train" not in completed.stderr
-    assert str(trained(variant).savepath) in completed.stderr
 
 
 @pytest.mark.parametrize(
     ("variant", "flags"),
-    (("2 --self_att", "--self_att --max_len 10"), ("3 --pos_enc", "--enc_layers 1 --input ABCABCABCAB")),
+    (
+        ("2 --self_att", "--self_att --max_len 10"),
+        ("3 --pos_enc", "--pos_enc --enc_layers 1 --input ABCABCABCAB"),
+    ),
 )
 def test_what_fits_the_saved_model_may_be_said_again(variant, flags, trained):
     flags = ("--test", *flags.split(), "--savepath", trained(variant).savepath)

@@ -1,5 +1,6 @@
 """What training, testing and plotting print and draw, for every variant and other sizes."""
 
+import os
 import pathlib
 import re
 import string
@@ -65,7 +66,8 @@ def check_heatmap(figure, weights, rows, columns):
     (image,) = axes.images
     figure.draw_without_rendering()  # Not in the resolution of the file.
     np.testing.assert_allclose(image.get_array(), weights, atol=1e-6)
-    brightest = max(2 / weights.shape[1], weights.max())
+    brightest = min(1, max(2 / weights.shape[1], weights.max()))
+    assert image.get_interpolation() == "nearest" and image.norm.vmax <= 1
     assert image.norm([0, brightest / 2, brightest]).tolist() == pytest.approx([0, 0.5, 1])
     assert (np.diff(luminance(image.cmap(np.linspace(0, 1)))) > 0).all()  # Without seeing colours, too.
     assert axes.get_title() and colour_bar.get_ylabel() == "Attention weight"
@@ -102,13 +104,17 @@ def check_losses(figure, task, output):
     assert axes.lines[0].get_xydata().tolist() == [[float(step), float(loss)] for step, loss in printed]
     assert axes.get_xlabel() == "Training step" and "nats" in axes.get_ylabel()
     assert axes.get_yscale() == "log" and program.load(task).TASK in axes.get_title()
+    assert all(step == round(step) for step in axes.get_xticks())
 
 
 def check_test(task, savepath, output, figures):
     """Check that --test has printed and drawn what the model in a folder gives for the input that is printed.
 
-    Return what is printed, a dict.
+    The pictures have the ending of the model's file. Return what is printed, a dict.
     """
+    ending = program.checkpoint(savepath).stem.removeprefix("checkpoint")
+    assert all(name.endswith(ending) for name in figures)
+    figures = {name.removesuffix(ending): figure for name, figure in figures.items()}
     printed = program.parse(output)
     model, settings = program.load_model(task, savepath)
     alphabet = " " * (task != 3) + string.ascii_uppercase[: settings["vocab_size"]]
@@ -123,7 +129,7 @@ def check_test(task, savepath, output, figures):
     inputs = ("Input step", [f"{letter}\n{step}" for step, letter in enumerate(letters)])
     heatmaps = {"encoder_decoder_attention": (weights[0].numpy(), outputs, inputs)}
     if settings.get("self_att"):
-        across = ("Output step", [*alphabet[1:], "|A−B|"])
+        across = ("Output step", [*alphabet[1:], "|A − B|"])
         heatmaps["self_attention"] = (others[0][0].numpy(), outputs, across)
     for layer, encoder_weights in enumerate(others[0] if task == 3 else (), start=1):
         heatmaps[f"encoder_self_attention_{layer}"] = (encoder_weights[0].numpy(), inputs, inputs)
@@ -150,7 +156,7 @@ def check_test(task, savepath, output, figures):
 
 @every_variant
 def test_training_prints_what_it_promises(variant, trained):
-    training = trained(variant)
+    training, ending = trained(variant), program.ending(program.VARIANTS[variant][1])
     *lines, complete, saved, plot = training.stdout.splitlines()
     steps = 1000 if variant.startswith("2") else 2000
     for line, step in zip(lines, range(50, steps + 1, 50), strict=True):
@@ -158,10 +164,10 @@ def test_training_prints_what_it_promises(variant, trained):
     first, last = (float(lines[index].split()[-1]) for index in (0, -1))
     assert first == pytest.approx(QUALITY[variant][0], abs=1e-3) and last < QUALITY[variant][3]
     assert complete == "Training complete!"
-    assert saved == f"Model saved to {training.savepath / 'checkpoint.npz'}."
-    assert plot == f"Plot saved to {training.plotpath / 'loss.png'}."
-    assert program.files(training.savepath) == ["checkpoint.npz"]
-    assert program.files(training.plotpath) == ["loss.png"]
+    assert saved == f"Model saved to {training.savepath}{os.sep}checkpoint{ending}.npz."
+    assert plot == f"Plot saved to {training.plotpath}{os.sep}loss{ending}.png."
+    assert program.files(training.savepath) == [f"checkpoint{ending}.npz"]
+    assert program.files(training.plotpath) == [f"loss{ending}.png"]
 
 
 INPUTS = [
@@ -169,6 +175,7 @@ INPUTS = [
     ("1", "--input ab_bc", "AB BC", 5),
     ("1", "--sample_len 40", None, 40),
     ("1", "--sample_len 3000", None, 3000),
+    ("1", "--input A", "A", 1),
     ("2 --self_att", "--input AB_BC", "AB BC", 5),
     ("2", "--sample_len 5", None, 5),
     ("3 --pos_enc", "--input bBABC", "BBABC", 5),
@@ -178,11 +185,11 @@ INPUTS = [
 @pytest.mark.parametrize(("variant", "flags", "letters", "length"), INPUTS)
 def test_what_a_test_shows_is_what_the_model_gives(variant, flags, letters, length, trained, drawn, tmp_path):
     """For the sequence that is asked for, and the accuracy is that at its length."""
-    task, _ = program.VARIANTS[variant]
+    task, chosen = program.VARIANTS[variant]
     savepath = trained(variant).savepath
     flags = [word.replace("_", " ") if word[0] != "-" else word for word in flags.split()]
     paths = ("--savepath", savepath, "--plotpath", tmp_path)
-    output, figures = drawn(task, "--plot", "--seed", 3, *flags, *paths)
+    output, figures = drawn(task, "--plot", "--seed", 3, *chosen, *flags, *paths)
     printed = check_test(task, savepath, output, figures)
     assert letters in (None, printed["input"]) and len(printed["input"]) == printed["length"] == length
     assert printed["samples"] == 10 * min(1000, 10**5 // length)  # A million letters take a second or two.
@@ -201,8 +208,8 @@ def test_what_a_test_shows_is_what_the_model_gives(variant, flags, letters, leng
 
 @every_variant
 def test_a_seed_repeats_the_test_whose_data_are_not_those_of_the_training(variant, trained):
-    task, _ = program.VARIANTS[variant]
-    flags = ("--test", "--savepath", trained(variant).savepath, "--seed")
+    task, chosen = program.VARIANTS[variant]
+    flags = ("--test", *chosen, "--savepath", trained(variant).savepath, "--seed")
     once, again, other = (program.output_of(task, *flags, seed) for seed in (1, 1, 2))
     sample = program.parse(once)["input"]
     assert once == again and program.parse(other)["input"] != sample
@@ -237,9 +244,10 @@ def test_other_sizes_train_test_and_plot(task, flags, length, outputs, drawn, tm
     output, figures = drawn(task, "--train", "--test", "--plot", *steps, *flags.split(), *paths)
     training, testing = output.split("\n\n", 1)
     losses = r"Iteration 1 - Loss \S+\nIteration 2 - Loss \S+\n"
-    saved = rf"Model saved to {re.escape(str(savepath / 'checkpoint.npz'))}\.\n"
-    assert re.fullmatch(rf"{losses}Training complete!\n{saved}Plot saved to .+loss\.png\.", training)
-    check_losses(figures.pop("loss"), task, training)
+    ending = program.ending(flags.split())
+    saved = rf"Model saved to {re.escape(str(savepath / f'checkpoint{ending}.npz'))}\.\n"
+    assert re.fullmatch(rf"{losses}Training complete!\n{saved}Plot saved to .+loss{ending}\.png\.", training)
+    check_losses(figures.pop(f"loss{ending}"), task, training)
     printed = check_test(task, savepath, "\n" + testing, figures)
     assert (len(printed["input"]), len(printed["prediction"])) == (length, outputs)
 

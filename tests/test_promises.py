@@ -1,5 +1,6 @@
 """What the programs promise whoever uses them: each test plays the user."""
 
+import errno
 import gc
 import io
 import os
@@ -36,6 +37,30 @@ def test_the_model_of_another_task_is_refused(trained):
     assert "--train" not in completed.stderr
 
 
+@pytest.mark.parametrize(("task", "flag"), ((2, "--self_att"), (3, "--pos_enc")))
+def test_each_variant_has_a_model_and_pictures_of_its_own(task, flag, tmp_path):
+    """The lessons' commands in an order that asks for each too early; none changes a file of the other."""
+    paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
+    found = {}
+    for mode in ((), (flag,)):
+        other = (flag,) if not mode else ()
+        missing = program.in_process(task, "--test", *mode, *paths)
+        advice = f"train one with {' '.join(('--train', *mode))} --savepath {tmp_path / 'models'}"
+        program.refused(missing, 1, f"{advice}, or leave out {flag}" if mode else advice)
+        assert missing.stderr.endswith(f", or leave out {flag}\n" if mode else f"{tmp_path / 'models'}\n")
+        program.output_of(task, "--train", "--plot", "--steps", 1, *mode, *paths)
+        program.parse(program.output_of(task, "--plot", "--seed", 1, *mode, *paths))
+        assert all(path.read_bytes() == content for path, content in found.items())
+        found = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+        assert program.in_process(task, "--test", *other, *paths).returncode == bool(other)
+    names = {path.stem for path in found}
+    plain = {name for name in names if not name.endswith(program.ending([flag]))}
+    assert len(plain) >= 3 and {name + program.ending([flag]) for name in plain} <= names
+    (tmp_path / "models" / "checkpoint.npz").unlink()
+    completed = program.in_process(task, "--test", "--hidden", 8, *paths)
+    program.refused(completed, 1, f"--train --hidden 8 --savepath {tmp_path / 'models'}, or add {flag}")
+
+
 @pytest.fixture
 def edited(tmp_path):
     """Return a function that writes Task 1's main.py with an edit and returns its path."""
@@ -68,6 +93,32 @@ def test_an_edit_that_changes_the_weights_is_named_as_the_cause(savepath, edited
     assert "--train" not in completed.stderr
 
 
+def test_a_flag_that_a_student_adds(savepath, edited):
+    """It takes numbers below 1, and no model that was trained without it, nor the other way round."""
+    source = program.source(1)
+    for old, new in (
+        ('flag("--seed"', 'flag("--sharpness", type=float, help="of the attention (1)")\nflag("--seed"'),
+        ('"hidden": 64}', '"hidden": 64, "sharpness": 1.0}'),
+        ("max_len, vocab_size, hidden):", "max_len, vocab_size, hidden, sharpness):"),
+    ):
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    path = edited(program.source(1), source)
+    unfit = savepath / "checkpoint.npz", "does not fit this main.py; undo an edit, or change --savepath"
+    program.refused(program.in_process(path, "--test", "--savepath", savepath), 1, *unfit)
+    flags = ("--train", "--steps", 1, "--sharpness", "0.5", "--savepath", savepath)
+    assert program.output_of(path, *flags)
+    assert program.contents(savepath)[1]["settings"]["sharpness"] == 0.5
+    program.refused(program.in_process(1, "--test", "--savepath", savepath), 1, *unfit)
+    program.refused(program.in_process(path, "--train", "--sharpness", "-0.5"), 2, "--sharpness", "above 0")
+
+
+def test_the_line_ends_of_a_system_are_no_change(savepath, tmp_path):
+    path = tmp_path / "main.py"
+    path.write_bytes("\r\n".join(program.source(1).split("\n")).encode())
+    assert program.output_of(path, "--test", "--savepath", savepath)
+
+
 @pytest.mark.parametrize("mode", ("--train", "--test"))
 @pytest.mark.parametrize("edit", ("softmax(logit,", "softmax(logits, 2,"))
 def test_an_edit_that_raises_shows_its_own_traceback(edit, mode, savepath, edited):
@@ -88,6 +139,38 @@ def test_a_folder_that_cannot_be_made_is_named(flag, savepath, tmp_path):
     flags = ("--train", "--plot", "--steps", 1, *(word for pair in paths.items() for word in pair))
     program.refused(program.in_process(1, *flags), 1, below, "--savepath", "--plotpath")
     program.load_model(1, savepath)
+
+
+@pytest.mark.parametrize("flag", ("--savepath", "--plotpath"))
+def test_a_file_in_place_of_a_folder_is_told_before_the_training(flag, tmp_path):
+    (tmp_path / "file").touch()
+    paths = {"--savepath": tmp_path / "models", "--plotpath": tmp_path / "plots"} | {flag: tmp_path / "file"}
+    completed = program.in_process(1, "--train", "--plot", *(word for pair in paths.items() for word in pair))
+    program.refused(completed, 1, tmp_path / "file", "--savepath", "--plotpath")
+    assert not completed.stdout
+
+
+def test_home_is_home_behind_an_equals_sign(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    program.output_of(1, "--train", "--plot", "--steps", 1, "--savepath=~/models", "--plotpath=~/plots")
+    assert program.files(tmp_path / "models") + program.files(tmp_path / "plots") == [
+        "checkpoint.npz",
+        "loss.png",
+    ]
+
+
+@pytest.mark.parametrize(("number", "saved"), ((errno.EINVAL, 1), (errno.ENOTSUP, 1), (errno.ENOSPC, 2000)))
+def test_a_file_system_that_cannot_sync_loses_no_model(number, saved, savepath, monkeypatch):
+    """But where it says that the disk is full, the model that was there stays."""
+
+    def fsync(_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    completed = program.in_process(1, "--train", "--steps", 1, "--savepath", savepath)
+    assert completed.returncode == (saved == 2000) and len(program.messages(completed)) == (saved == 2000)
+    assert program.contents(savepath)[1]["step"] == saved and program.files(savepath) == ["checkpoint.npz"]
 
 
 @POSIX
@@ -127,7 +210,7 @@ def test_a_kill_leaves_the_last_complete_checkpoint(savepath, tmp_path):
 @POSIX
 def test_ctrl_c_in_the_training_saves_what_it_has_reached(savepath, tmp_path):
     """The step that it says is that of the weights: a training of so many steps ends with the same."""
-    flags = ("--train", "--seed", 1, "--save_every", 10**5)
+    flags = ("--train", "--seed", 1, "--save_every", 50)
     process = program.start(1, *flags, "--steps", 10**5, "--savepath", savepath)
     step = int(process.stdout.readline().split()[1])
     time.sleep(0.3)  # Into the training steps: they take most of the time.
@@ -142,14 +225,39 @@ def test_ctrl_c_in_the_training_saves_what_it_has_reached(savepath, tmp_path):
     assert first.keys() == second.keys() and all((first[name] == second[name]).all() for name in first)
 
 
-def test_ctrl_c_before_the_first_step_leaves_the_model_that_was_there(savepath, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(program.load(1).Task, "next_batch", interrupt)
-    completed = program.in_process(1, "--train", "--savepath", savepath)
-    assert (completed.returncode, completed.stdout, program.messages(completed)) == (130, "", [])
+@POSIX
+def test_ctrl_c_before_the_first_checkpoint_leaves_the_model_that_was_there(savepath):
+    process = program.start(1, "--train", "--steps", 10**5, "--save_every", 10**5, "--savepath", savepath)
+    step = int(process.stdout.readline().split()[1])
+    process.send_signal(signal.SIGINT)
+    stopped = program.finish(process)
+    (line,) = program.messages(stopped)
+    kept = r"main\.py: stopped at step (\d+); (.+)checkpoint\.npz is still the earlier model"
+    assert stopped.returncode == 130 and int(re.fullmatch(kept, line)[1]) >= step
     assert program.contents(savepath)[1]["step"] == 2000
+
+
+@POSIX
+def test_ctrl_c_in_the_first_training_saves_what_it_has_reached(tmp_path):
+    process = program.start(1, "--train", "--steps", 10**5, "--save_every", 10**5, "--savepath", tmp_path)
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    (line,) = program.messages(program.finish(process))
+    assert f"step {program.contents(tmp_path)[1]['step']} is saved in" in line
+
+
+@POSIX
+@pytest.mark.parametrize("seconds", (0.5, 1.2, None), ids=("imports", "more imports", "test"))
+def test_ctrl_c_elsewhere_shows_no_traceback(seconds, savepath):
+    process = program.start(1, "--test", "--sample_len", 10**5, "--savepath", savepath)
+    if seconds is None:
+        while process.stdout.readline() != "Encoder-Decoder Attention: \n":
+            pass
+    else:
+        time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    completed = program.finish(process)
+    assert completed.returncode == 130 and not program.messages(completed)
 
 
 def test_a_loss_that_is_no_number_keeps_the_good_model(savepath):
@@ -194,6 +302,53 @@ def test_a_profile_of_it_can_be_made(savepath, tmp_path):
     completed = program.run(1, "--test", "--savepath", savepath, python=python)
     assert "next_batch" in pstats.Stats(str(tmp_path / "profile")).get_stats_profile().func_profiles
     assert program.parse(completed.stdout) and completed.returncode == 0
+
+
+def test_settings_of_a_shell_and_of_files_change_neither_losses_nor_pictures(tmp_path, monkeypatch):
+    (tmp_path / "keras.json").write_text('{"backend": "jax", "floatx": "float64"}', encoding="utf-8")
+    matplotlibrc = (
+        "image.origin: lower\nfont.size: 20\nimage.cmap: gray\nsavefig.dpi: 40\nlines.linewidth: 9\n"
+    )
+    (tmp_path / "matplotlibrc").write_text(matplotlibrc, encoding="utf-8")
+    strange = {
+        "KERAS_BACKEND": "jax",
+        "KERAS_HOME": str(tmp_path),
+        "TF_USE_LEGACY_KERAS": "1",
+        "MATPLOTLIBRC": str(tmp_path / "matplotlibrc"),
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # As !python in a notebook inherits it.
+    }
+    flags = ("--train", "--test", "--plot", "--seed", 1, "--steps", 20, "--print_every", 10)
+    for name, environment in (("strange", strange), ("usual", {})):
+        paths = ("--savepath", tmp_path / name, "--plotpath", tmp_path / name)
+        completed = program.run(1, *flags, *paths, env=environment)
+        assert completed.returncode == 0 and not program.messages(completed), completed
+        (tmp_path / name / "output").write_text(completed.stdout.replace(name, ""), encoding="utf-8")
+    files = program.files(tmp_path / "usual")
+    assert len(files) == 4 and files == program.files(tmp_path / "strange")
+    for name in (name for name in files if not name.endswith(".npz")):
+        assert (tmp_path / "usual" / name).read_bytes() == (tmp_path / "strange" / name).read_bytes()
+
+
+def test_a_host_keeps_the_numbers_of_its_keras(tmp_path):
+    keras = program.load(1).tf.keras
+    flags = ("--train", "--seed", 1, "--steps", 20, "--print_every", 10, "--savepath", tmp_path)
+    usual, policy = program.output_of(1, *flags), keras.config.dtype_policy()
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        assert program.output_of(1, *flags) == usual
+        assert keras.config.floatx() == "float64" and keras.config.dtype_policy().name == "mixed_bfloat16"
+    finally:
+        keras.config.set_floatx("float32")
+        keras.config.set_dtype_policy(policy)
+
+
+def test_a_host_with_another_keras_is_told_so(tmp_path):
+    pytest.importorskip("jax", reason="no other backend of Keras is here")
+    host = "import os; os.environ['KERAS_BACKEND'] = 'jax'; import keras, runpy, sys; "
+    host += "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    completed = program.run(1, "--train", "--savepath", tmp_path, python=(sys.executable, "-c", host))
+    program.refused(completed, 1, "Keras runs on jax here", "restart")
 
 
 @pytest.mark.skipif(not shutil.which("taskset"), reason="there is no taskset here")

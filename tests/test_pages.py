@@ -1,0 +1,98 @@
+"""The site that `pages.py` renders: what became of the pages, where links lead, and how it fits a phone."""
+
+import html
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+
+import program
+import pytest
+from selenium.webdriver.common.by import By
+
+ROOT = program.ROOT
+SOURCES = [ROOT / "README.md", *ROOT.glob("[123]_*/*.md"), *ROOT.glob("tests/*.md")]
+ADDRESS = "https://example.org/project"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Return the folder with the rendered site."""
+    if not shutil.which("pandoc"):
+        pytest.skip("there is no pandoc; install it, such as with apt-get install pandoc")
+    folder = tmp_path_factory.mktemp("site") / "folder"
+    command = [sys.executable, ROOT / "tests" / "pages.py", folder, "--code", ADDRESS]
+    subprocess.run(command, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    """Return a dict from the path of each rendered page to its text."""
+    paths = [path for path in site.rglob("*.html") if path.name != "play.html"]
+    return {path: path.read_text(encoding="utf-8") for path in paths}
+
+
+def links(text):
+    """Return where a page's links and pictures lead, a list of pairs: the path, and what stands after #."""
+    found = re.findall(r'(?:href|src)="([^"]*)"', text)
+    return [urllib.parse.urldefrag(html.unescape(link)) for link in found]
+
+
+def test_every_page_becomes_one_with_its_title_its_folds_and_no_markdown_left(site, pages):
+    """A README.md becomes index.html; a fold without an empty line in it would show its Markdown as it is."""
+    expected = {}
+    for source in SOURCES:
+        name = {"README.md": "index.html"}.get(source.name, f"{source.stem}.html")
+        expected[site / source.relative_to(ROOT).with_name(name)] = source.read_text(encoding="utf-8")
+    assert set(pages) == set(expected)
+    for path, source in expected.items():
+        title = re.search("<title>(.*)</title>", pages[path])[1]
+        assert f"# {html.unescape(title)}" == source.splitlines()[0].replace("`", "")
+        assert pages[path].count("<details>") == source.count("<details>")
+        words = re.sub(r"<[^>]+>", "", re.sub(r"(?s)<code.*?</code>", "", pages[path]))
+        assert not re.findall(r"\*\*|\]\(|```|^#+ |\|-", words, re.MULTILINE), path
+
+
+def test_every_link_leads_somewhere(site, pages):
+    """To a file of the site and, after #, to a place on it. Each page leads home and to the code."""
+    for path, text in pages.items():
+        followed = set()
+        for goal, place in links(text):
+            if not goal.startswith("https://"):
+                file = (path.parent / goal).resolve() if goal else path
+                assert file.is_file(), (path, goal)
+                assert file not in pages or not place or f' id="{place}"' in pages[file], (path, goal, place)
+                followed.add(file)
+        assert site / "index.html" in followed
+        assert f'href="{ADDRESS}"' in text
+
+
+def test_no_page_is_wider_than_a_phone(pages, browser):
+    """With all folds open; tables, code and pictures keep inside or scroll by themselves."""
+    screen = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    open_folds = "document.querySelectorAll('details').forEach((fold) => { fold.open = true; });"
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    widths = {}
+    for path in pages:
+        browser.driver.get(path.as_uri())
+        widths[path] = browser.driver.execute_script(
+            f"{open_folds} return document.documentElement.scrollWidth"
+        )
+    browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert widths == dict.fromkeys(pages, 390)
+
+
+def test_a_link_to_the_page_to_play_with_opens_its_model(pages, browser):
+    """What a lesson's link names is chosen, and there is a slider to move."""
+    every = [(path, *link) for path, text in pages.items() for link in links(text)]
+    playing = {((path.parent / goal).as_uri(), place) for path, goal, place in every if "model=" in place}
+    assert playing
+    for address, place in playing:
+        browser.driver.get("about:blank")
+        browser.driver.get(f"{address}#{place}")
+        model = urllib.parse.parse_qs(place)["model"][0]
+        browser.wait(lambda model=model: browser.find("model").get_attribute("value") == model)
+        sliders = browser.driver.find_elements(By.CSS_SELECTOR, "[type=range]")
+        assert any(slider.is_displayed() for slider in sliders), place
