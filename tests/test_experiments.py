@@ -1,4 +1,4 @@
-"""The edits of the three experiments.md, the trainings of the package, and what it computes without any."""
+"""The edits of the three experiments.md, the training runs of the package, its results and the pages."""
 
 import importlib
 import itertools
@@ -123,69 +123,7 @@ def test_sinusoids_are_those_of_the_formula(edited):
         assert encoding[position, dimension] == pytest.approx(expected, abs=1e-5)
 
 
-# --- What is computed without a training ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("task", program.FOLDERS)
-def test_given_letters_get_their_answers(task):
-    text = "ABBBACCA"
-    data = measuring.spell(task, text)
-    assert data.answers.tolist() == [program.solve(task, text)]
-    assert "".join(program.load(task).LETTERS[letter] for letter in data.letters[0]) == text
-
-
-def test_a_score_is_the_accuracy_and_the_loss_of_keras():
-    import tensorflow as tf
-
-    generator = np.random.default_rng(0)
-    logits, answers = generator.normal(size=(50, 3, 11)), generator.integers(11, size=(50, 3))
-    answers[:20] = logits[:20].argmax(axis=-1)
-    right, loss = measuring.score(logits, answers)
-    keras = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    assert right == pytest.approx(0.4) and loss == pytest.approx(float(keras(answers, logits)), abs=1e-5)
-
-
-def test_the_bound_is_that_of_all_sequences():
-    """The formula with multinomial probabilities, against counting through all 177,147 sequences."""
-    letters = np.array(list(itertools.product(range(3), repeat=11)))
-    answers = (letters[:, 1:] == letters[:, :1]).sum(axis=1)
-    bags = (letters[..., None] == np.arange(3)).sum(axis=1) @ (144, 12, 1)
-    table = np.zeros((bags.max() + 1, 11))
-    np.add.at(table, (bags, answers), 1)
-    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
-    entropies = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
-    least, most = LESSONS[3].bound()
-    assert least == pytest.approx((table.sum(axis=1) * entropies).sum() / len(letters), abs=1e-9)
-    assert most == pytest.approx(table.max(axis=1).sum() / len(letters), abs=1e-9)
-    assert (round(least, 4), round(most, 4)) == (0.8038, 0.5901)
-
-
-def test_a_probe_reads_small_differences_as_well_as_large_ones():
-    """What tells the answer surely is three hundred times smaller than what tells it often."""
-    generator = np.random.default_rng(0)
-    answers = generator.integers(3, size=2000)
-    large, small = (np.eye(3)[answers] + width * generator.normal(size=(2000, 3)) for width in (1, 0.2))
-    features = np.hstack([large, 0.003 * small])
-    read = measuring.probe(features[:1000], answers[:1000])
-    assert (read(features[1000:]) == answers[1000:]).mean() > 0.99
-
-
-def test_a_probe_counts_a_sample_as_often_as_it_is_likely():
-    """The same feature has two answers: the likelier one is right, for all outputs by one layer."""
-    features, answers = np.ones((4, 2, 3)), np.array([[0, 0], [0, 0], [1, 1], [2, 2]])
-    features[2:] += [[[0.1, 0, 0]], [[0, 0.1, 0]]]
-    features[1:3] = features[2:3]
-    chances = np.array([0.1, 0.2, 0.4, 0.3])
-    assert measuring.probe(features, answers, chances)(features).tolist() == [[0, 0], [1, 1], [1, 1], [2, 2]]
-
-
-def test_what_the_last_layer_gets_is_read_and_nothing_is_changed():
-    interventions = LESSONS[2].interventions
-    model = program.load(2).AttentionModel(**program.load(2).DEFAULTS)
-    learnt = model.logits_layer.get_weights()
-    states = interventions.last_states(model)
-    np.testing.assert_allclose(states, interventions.first_states(model), atol=1e-6)
-    assert all((before == after).all() for before, after in zip(learnt, model.logits_layer.get_weights()))
+# --- The exercises --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("task", LESSONS)

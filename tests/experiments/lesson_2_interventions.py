@@ -105,8 +105,8 @@ def with_other_weights(model):
         ("control: random queries", random, all_weights(random)),
     ):
         changed = model.self_attention.layer_norm(weights @ vectors + vectors).numpy()
-        told = chances @ (model.logits_layer(changed).numpy().argmax(axis=-1) == answers)
-        right[name] = told[:3].mean(), told[3], *probed(changed)[1:]
+        predicted = chances @ (model.logits_layer(changed).numpy().argmax(axis=-1) == answers)
+        right[name] = predicted[:3].mean(), predicted[3], *probed(changed)[1:]
     return right
 
 
@@ -144,7 +144,7 @@ def on_counts(states):
 # --- Interventions at output step 3 ---------------------------------------------------------------------
 
 
-def difference_told(model, states, weights):
+def predicted_difference(model, states, weights):
     """Return the answers of output step 3, int (batch,), for its weights, float (batch, 4).
 
     The states, float32 (batch, 4, hidden), are those before self-attention.
@@ -181,7 +181,7 @@ def with_less_weight(model):
         ("the larger count's, as much as it has itself", larger, np.minimum(own, most)),
         ("all of the larger count's", larger, most),
     ):
-        answers = difference_told(model, states, without(weights, step, amount))
+        answers = predicted_difference(model, states, without(weights, step, amount))
         measured[name] = chances @ amount, chances @ (answers == difference), chances @ (answers == 0)
     return measured
 
@@ -208,8 +208,8 @@ def flipped(model):
         changed[:, 3] += change
         weights = all_weights(changed)[:, 3]
         wins = weights[rows, larger] > weights[rows, 1 - larger]
-        told = difference_told(model, changed, weights)
-        measured[name] = chances @ wins, chances @ (told == answers[:, 3])
+        predicted = predicted_difference(model, changed, weights)
+        measured[name] = chances @ wins, chances @ (predicted == answers[:, 3])
     return measured
 
 
@@ -246,8 +246,8 @@ def patched(model, states_of=first_states):
     to how far the answer moves if the difference moves by 1, and how often the other difference comes out.
     """
     states, answers, measured = states_of(model), cases().answers, {}
-    told = difference_told(model, states, all_weights(states)[:, 3])
-    usable = (told == answers[:, 3]) & (answers[:, 3] > 0)
+    predicted = predicted_difference(model, states, all_weights(states)[:, 3])
+    usable = (predicted == answers[:, 3]) & (answers[:, 3] > 0)
     larger = (answers[:, 0] < answers[:, 1]).astype(int)
     for name, step in (("the larger count", larger), ("the smaller count", 1 - larger)):
         first, second, weights = patch_pairs(usable, step)
@@ -259,7 +259,7 @@ def patched(model, states_of=first_states):
         of_both[:, 3] = states[second, 3]
         replaced = {"that count's": of_count, "the difference step's own": of_difference, "both": of_both}
         for whose, changed in replaced.items():
-            moved = difference_told(model, changed, all_weights(changed)[:, 3]) - answers[first, 3]
+            moved = predicted_difference(model, changed, all_weights(changed)[:, 3]) - answers[first, 3]
             slope = np.polyfit(goal, moved, 1, w=np.sqrt(weights))[0]
             measured[f"{name}: {whose}"] = slope, np.average(moved == goal, weights=weights)
     return measured

@@ -20,7 +20,7 @@ FIRST_MEAN = "the first letter's weighted mean"
 def embed(model, inputs):
     """Return what the encoder gets, float32 (batch, length, hidden): letters plus positions, if any."""
     vectors = model.embedding(inputs).numpy()
-    return vectors if model.positional_encoding is None else vectors + np.array(model.positional_encoding)
+    return vectors if model.positional_encoding is None else vectors + model.positional_encoding.numpy()
 
 
 def attend(layer, vectors, factor=1):
@@ -109,8 +109,8 @@ def patched(model, new_layer=False):
         features = decode(model, changed)
         return last(features) if last else model.logits_layer(features).numpy().argmax(axis=-1)
 
-    def fractions(told, other, cases):
-        return (told == other)[cases].mean(), (told == own)[cases].mean()
+    def fractions(predicted, other, cases):
+        return (predicted == other)[cases].mean(), (predicted == own)[cases].mean()
 
     first, rest, differ = [0], list(range(1, 11)), of_letters != own
     first_mean = answers(from_letters, first)
@@ -122,8 +122,8 @@ def patched(model, new_layer=False):
         "the weighted means of positions 1 to 10": fractions(answers(from_letters, rest), of_letters, differ),
     }
     for place, positions in (("the first vector", first), ("the vectors of positions 1 to 10", rest)):
-        told = answers(from_signal, positions)
-        measured[f"{place}, of one with another signal"] = fractions(told, of_signal, of_signal != own)
+        predicted = answers(from_signal, positions)
+        measured[f"{place}, of one with another signal"] = fractions(predicted, of_signal, of_signal != own)
     return measured
 
 

@@ -101,24 +101,23 @@ def draw_bars(plane, heights, names, title, colour=COLOURS[5]):
     plane.spines[["top", "left", "right"]].set_visible(False)
 
 
-DATA, LEARNT, RULE, KNOWN, NEW = "#eeeeee", "#cfe3f1", "#fbe3d0", "#ffffff", "#e6b8d0"
-COLOUR_NAMES = {LEARNT: "blue: learnt numbers", RULE: "orange: a fixed rule", KNOWN: "white: from a lesson"}
-COLOUR_NAMES |= {NEW: "pink: new", DATA: "grey: data"}
+DATA, LEARNT, RULE = "#eeeeee", "#cfe3f1", "#fbe3d0"
+COLOUR_NAMES = {LEARNT: "blue: learnt numbers", RULE: "orange: a fixed rule", DATA: "grey: data"}
 # From top to bottom: colour, text, what flows on. Beside it: number from the top, left (-1) or right (1),
-# colour, text, what flows; to the right it flows out. Around: from, to, what flows. In a frame: from, to.
+# colour, text, what flows; to the right it flows out. Around: from, to, what flows.
 DIAGRAMS = {
-    (1, "diagram"): (
+    1: (
         [(DATA, "␣  B  C  ␣  C  B  B  A  A  ␣", "one-hot, 10 × 4"),
          (LEARNT, "key_layer, dense:\na key for each letter", "key, 10 × 64"),
          (RULE, "softmax of\nquery · keyᵀ / √64", "weights, 3 × 10"),
-         (RULE, "weights · value", "mixture, 3 × 64"),
+         (RULE, "weights · value", "weighted mean, 3 × 64"),
          (LEARNT, "add the query,\nlayer normalization", "decoding, 3 × 64"),
          (LEARNT, "logits_layer, dense", "3 × 11 logits: the largest gives the count"),
          (DATA, "A: 2    B: 3    C: 2", "")],
         [(2, -1, LEARNT, "query, learnt:\nfor A, for B, for C", "3 × 64"),
          (4, -1, LEARNT, "the same query", "3 × 64")],
         [(1, 3, "value = key\n10 × 64")]),
-    (2, "diagram"): (
+    2: (
         [(DATA, "A  B  B  ␣  C  B  A  C  B  C", "one-hot, 10 × 4"),
          (LEARNT, "key_layer, dense:\na key for each letter", "key = value, 10 × 64"),
          (LEARNT, "attention,\nas in Lesson 1", "query = key = value: the decoding, 4 × 64"),
@@ -128,7 +127,7 @@ DIAGRAMS = {
         [(2, -1, LEARNT, "query, learnt:\nA, B, C, |A − B|", "4 × 64"),
          (2, 1, DATA, "encoder-decoder\nheatmap", "4 × 10"),
          (3, 1, DATA, "self-attention\nheatmap", "4 × 4")], []),
-    (3, "diagram"): (
+    3: (
         [(DATA, "B  B  A  B  C  C  A  B  C  A  B", "one-hot, 11 × 3; the first is the signal"),
          (LEARNT, "embedding, dense", "11 × 64"), (RULE, "add", "query = key = value, 11 × 64"),
          (LEARNT, "encoder layer:\nself-attention, then\ndense, ReLU, dense", "key = value, 11 × 64"),
@@ -138,36 +137,20 @@ DIAGRAMS = {
         [(2, -1, LEARNT, "with --pos_enc:\npositional_encoding,\nlearnt", "11 × 64"),
          (3, 1, DATA, "heatmap of\nthe encoder", "11 × 11"), (4, -1, LEARNT, "query, learnt:\none", "1 × 64"),
          (4, 1, DATA, "encoder-decoder\nheatmap", "1 × 11")], []),
-    (3, "block"): (
-        [(DATA, "the   cat   sat   on   the", ""), (KNOWN, "embedding, positions\nLesson 3", ""),
-         (DATA, "a vector for each word", "5 × 512"),
-         (NEW, "W_Q, W_K, W_V\nnew, for each of 8 heads", "in each head 5 × 64"),
-         (KNOWN, "self-attention\nLesson 2, 8 times", "in each head 5 × 64"),
-         (NEW, "W_O\nnew, joins the heads", "5 × 512"), (KNOWN, "residual, layer norm\nLesson 1", ""),
-         (KNOWN, "cross-attention, residual, layer norm\nLesson 1 with heads, for translation", ""),
-         (KNOWN, "two dense layers, ReLU\nLesson 3", ""),
-         (KNOWN, "residual, layer norm\nLesson 1", "5 × 512; after the last block:"),
-         (KNOWN, "dense layer, softmax\nLesson 1", "at each place, a probability for each word"),
-         (DATA, "cat   sat   on   the   mat", "")],
-        [(4, -1, NEW, "causal mask\nnew", ""), (7, -1, DATA, "in translation:\nthe encoder's\noutput", "")],
-        [(2, 6, ""), (7, 9, "")], (2, 9)),
 }  # fmt: skip
 
 
-def draw_diagram(task, name="diagram"):
+def draw_diagram(task):
     """Draw the way of a sequence through a model, with all shapes."""
-    chain, beside, around, *frames = DIAGRAMS[task, name]
-    height, arm = (1.15, 560) if frames else (1.4, 340)
-    figure, plane = pyplot.subplots(figsize=(10, height * len(chain)), layout="constrained")
+    chain, beside, around = DIAGRAMS[task]
+    figure, plane = pyplot.subplots(figsize=(10, 1.4 * len(chain)), layout="constrained")
     plane.set(xlim=(-4.5, 4.5), ylim=(0.6 - len(chain), 0.4))
     plane.axis("off")
 
     def box(across, down, colour, text):
         style = {"boxstyle": "round,pad=0.4", "facecolor": colour, "edgecolor": "#666666"}
-        words = {"ha": "center", "va": "center", "fontsize": 17, "zorder": 3}
-        for sheet in (0.12, 0.06) if "8" in text else ():  # Heads, one behind the other.
-            plane.text(across + sheet, -down - sheet / 2, text, bbox=style, color="none", **words)
-        return plane.text(across, -down, text, bbox=style, **words)
+        place = {"ha": "center", "va": "center", "zorder": 3}
+        return plane.text(across, -down, text, bbox=style, fontsize=17, **place)
 
     def arrow(tail, head, text, place, bend="arc3", side="left"):
         style = {"arrowstyle": "-|>", "color": "#444444", "linewidth": 1.5, "connectionstyle": bend}
@@ -182,16 +165,12 @@ def draw_diagram(task, name="diagram"):
         ends = box(3.3 * side, down, colour, text), boxes[down]
         arrow(*ends[::-side], flows, (1.65 * side, 0.15 - down), side="center")
     for start, end, text in around:
-        bend = f"arc,angleA=0,angleB=0,armA={arm},armB={arm},rad=8"
+        bend = "arc,angleA=0,angleB=0,armA=340,armB=340,rad=8"
         arrow(boxes[start], boxes[end], text, (1.9, -(start + end) / 2), bend)
-    for start, end in frames:
-        style = {"fill": False, "linestyle": "--", "edgecolor": "#666666", "linewidth": 1.5}
-        plane.add_patch(pyplot.Rectangle((-4.4, -end - 0.38), 8.8, end - start + 0.76, **style))
-        plane.text(-4.3, 0.17 - start, "a decoder block, × 6", fontsize=17)
     used = {colour for _, _, colour, _, _ in beside} | {colour for colour, _, _ in chain}
     legend = "\n".join(name for colour, name in COLOUR_NAMES.items() if colour in used)
     plane.text(-4.4, 1 - len(chain), legend, fontsize=15, va="center")
-    save(figure, task, name)
+    save(figure, task, "diagram")
 
 
 def draw_forming(cache):
@@ -292,19 +271,19 @@ def draw_trace(cache):
     chances = special.softmax(logits.numpy()[0, 0])
     hues, figure = [TINTS[letter] for letter in text], pyplot.figure(figsize=(8, 9.5), layout="constrained")
     planes = figure.subplots(5, 1)
-    draw_bars(planes[0], lengths, text, "1. How long a vector each place adds to its letter")
+    draw_bars(planes[0], lengths, text, "1. How long a vector each position adds to its letter")
     draw_bars(planes[1], first, text, "2. Encoder: the first letter's attention weights", hues)
     picked, title = decoder[0, 0].numpy(), "4. After two dense layers: the decoder's weights"
     draw_bars(planes[3], picked, text, title, hues)
     draw_bars(planes[4], chances, range(11), "5. Last dense layer: the probability of each count")
     shares = {letter: first[[other == letter for other in text]].sum() for letter in TINTS}
-    parts = [(1, text[0], f"{text[0]}, with the vector\nof the first place")]
+    parts = [(1, text[0], f"{text[0]}, with the vector of\nthe first position")]
     parts += [(share, letter, f"{letter}: {short(share)}") for letter, share in shares.items()]
     for place, (share, letter, words) in enumerate(parts):
         start = sum(before for before, *_ in parts[:place])
         planes[2].barh(0, share, left=start, color=TINTS[letter], edgecolor="#444444")
         planes[2].text(start + share / 2, 0, words, ha="center", va="center")
-    planes[2].set_title("3. What the first letter holds now: itself, and a mean of all", **LEFT)
+    planes[2].set_title("3. What the first letter holds now: itself, and the weighted mean of all", **LEFT)
     planes[2].set_xlim(0, 2)
     planes[2].axis("off")
     save(figure, 3, "trace")
@@ -323,8 +302,7 @@ def draw_losses(cache):
 @pyplot.rc_context(STYLE)
 def draw(task, cache):
     """Draw all pictures of a lesson, with the models of a trainings.ModelCache."""
-    for name in [name for number, name in DIAGRAMS if number == task]:
-        draw_diagram(task, name)
+    draw_diagram(task)
     for draw_picture in {
         1: (draw_lineup, draw_forming, draw_counting_curve, draw_lengths),
         2: (draw_differences, draw_step_3),

@@ -1,0 +1,231 @@
+"""What the experiments compute, with models that nobody has trained, against the models and counting."""
+
+import importlib
+import itertools
+import re
+
+import numpy as np
+import program
+import pytest
+from experiments import measuring
+
+LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in program.FOLDERS}
+
+
+def random_model(task, **settings):
+    """Return a model whose query and positions are random, so that its weights differ."""
+    module, generator = program.load(task), np.random.default_rng(0)
+    model = module.AttentionModel(**module.DEFAULTS | settings)
+    for weight in model.weights:
+        if weight.path in ("model/query", "model/positional_encoding"):
+            weight.assign(generator.normal(size=weight.shape))
+    return model
+
+
+# --- Data, scores and probes ----------------------------------------------------------------------------
+
+
+def test_a_table_has_medians_and_ranges_and_the_first_numbers_below(capsys):
+    groups = {"A": [(0.5, 3), (0.25, 1), (1, 2)], "B": [(0, 1), (0, 1), (0, 4)]}
+    measuring.compare("Title", ["", "right", "loss"], groups, list, "%", "{:.2f}", each=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "### Title" and lines[3] == "|  | right | loss |"
+    assert lines[5] == "| A | 50.0% (25.0 to 100.0) | 2.00 (1.00 to 3.00) |"
+    assert lines[6] == "| B | 0.0% (0.0 to 0.0) | 1.00 (1.00 to 4.00) |"
+    assert lines[8:] == ["- A: 25.0 50.0 100.0", "- B: 0.0 0.0 0.0"]
+
+
+@pytest.mark.parametrize("task", LESSONS)
+def test_a_label_names_the_edits_that_are_trained(task):
+    tables = [table for table in vars(LESSONS[task]).values() if isinstance(table, dict)]
+    tables += [table for rows in tables for table in rows.values() if isinstance(table, dict)]
+    pairs = [pair for table in tables for pair in table.items() if isinstance(pair[1], tuple)]
+    named = [(label.split(":")[0], setup.edit) for label, setup in pairs if hasattr(setup, "edit")]
+    assert len(named) > 5
+    for letters, edit in named:
+        if re.match(r"[A-Z](\W|$)", letters):
+            assert re.findall(r"\b[A-Z]\b", letters) == re.findall(r"[A-Z]", edit or ""), letters
+
+
+@pytest.mark.parametrize("task", program.FOLDERS)
+def test_given_letters_get_their_answers(task):
+    text = "ABBBACCA"
+    data = measuring.spell(task, text)
+    assert data.answers.tolist() == [program.solve(task, text)]
+    assert "".join(program.load(task).LETTERS[letter] for letter in data.letters[0]) == text
+
+
+def test_a_score_is_the_accuracy_and_the_loss_of_keras():
+    import tensorflow as tf
+
+    generator = np.random.default_rng(0)
+    logits, answers = generator.normal(size=(50, 3, 11)), generator.integers(11, size=(50, 3))
+    answers[:20] = logits[:20].argmax(axis=-1)
+    right, loss = measuring.score(logits, answers)
+    keras = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    assert right == pytest.approx(0.4) and loss == pytest.approx(float(keras(answers, logits)), abs=1e-5)
+
+
+def test_a_probe_reads_small_differences_as_well_as_large_ones():
+    """What tells the answer surely is three hundred times smaller than what tells it often."""
+    generator = np.random.default_rng(0)
+    answers = generator.integers(3, size=2000)
+    large, small = (np.eye(3)[answers] + width * generator.normal(size=(2000, 3)) for width in (1, 0.2))
+    features = np.hstack([large, 0.003 * small])
+    read = measuring.probe(features[:1000], answers[:1000])
+    assert (read(features[1000:]) == answers[1000:]).mean() > 0.99
+
+
+def test_a_probe_counts_a_sample_as_often_as_it_is_likely():
+    """The same feature has two answers: the likelier one is right, for all outputs by one layer."""
+    features, answers = np.ones((4, 2, 3)), np.array([[0, 0], [0, 0], [1, 1], [2, 2]])
+    features[2:] += [[[0.1, 0, 0]], [[0, 0.1, 0]]]
+    features[1:3] = features[2:3]
+    chances = np.array([0.1, 0.2, 0.4, 0.3])
+    assert measuring.probe(features, answers, chances)(features).tolist() == [[0, 0], [1, 1], [1, 1], [2, 2]]
+
+
+# --- Lesson 1 -------------------------------------------------------------------------------------------
+
+
+def test_the_parts_of_lesson_1_are_those_of_its_model():
+    lesson, model, data = LESSONS[1], random_model(1), measuring.new_data(1, 50)
+    logits, weights = model(data.inputs)
+    vectors, same = lesson.with_factor(model, data)
+    np.testing.assert_allclose(same, weights, atol=1e-5)
+    np.testing.assert_allclose(model.logits_layer(vectors), logits, atol=1e-4)
+    halves = lesson.with_factor(model, data, 2)[1]
+    expected = weights.numpy() ** 2 / (weights.numpy() ** 2).sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(halves, expected, atol=1e-5)
+    rest, deviation = lesson.apart(model, data)
+    np.testing.assert_allclose(rest / deviation, vectors, atol=1e-5)  # A new layer norm changes no more.
+
+
+def test_the_counting_curve_is_its_formula_where_the_ratio_is_known():
+    """A key along each letter, and a query that gives the own letter four times the weight of any other."""
+    lesson, model = LESSONS[1], program.load(1).AttentionModel(**program.load(1).DEFAULTS)
+    model.key_layer.set_weights([np.eye(4, 64), np.zeros(64)])
+    model.query.assign(8 * np.log(4) * np.eye(4, 64)[None, 1:])
+    np.testing.assert_allclose(lesson.preferences(model), np.full((3, 3), 4), rtol=1e-4)
+    expected = lesson.weight_formula(np.arange(11), 4, 4)
+    for step in range(3):
+        np.testing.assert_allclose(lesson.weight_by_count(model, step), expected, atol=1e-5)
+    assert expected[3] == pytest.approx(12 / 19)
+    assert lesson.weight_formula([3], 2, 4) == pytest.approx(
+        np.mean([3 / (3 + sum(rest)) for rest in itertools.product((1 / 2, 1 / 4, 1 / 4), repeat=7)])
+    )
+
+
+def test_the_prediction_for_another_length_counts_all_sequences():
+    letters = np.array(list(itertools.product(range(4), repeat=7)))
+    counts = (letters[..., None] == np.arange(1, 4)).sum(axis=1)
+    right = (np.rint(counts * 10 / 7) == counts).all(axis=1).mean()
+    assert LESSONS[1].predicted_at(7) == pytest.approx(right) and LESSONS[1].predicted_at(10) == 1
+
+
+def test_agreement_is_that_of_answers_with_the_new_count():
+    answers, wanted, counts = np.array([1, 2, 3, 4, 4]), np.array([1, 3, 5, 4, 4]), np.array([0, 0, 3, 4, 3])
+    assert LESSONS[1].agreement(answers, wanted, counts) == [0.5, 0.75, 0.25, 1]
+
+
+# --- Lesson 2 -------------------------------------------------------------------------------------------
+
+
+def test_the_cases_of_lesson_2_stand_for_all_sequences():
+    cases = LESSONS[2].interventions.cases()
+    assert cases.chances.sum() == pytest.approx(1) and len(cases.chances) == 286
+    differences = [cases.chances[cases.answers[:, 3] == number].sum() for number in range(11)]
+    sampled = measuring.new_data(2, 200000, seed=3).answers[:, 3]
+    np.testing.assert_allclose(differences, np.bincount(sampled, minlength=11) / 200000, atol=0.005)
+
+
+def test_the_parts_of_lesson_2_are_those_of_its_model():
+    interventions, model = LESSONS[2].interventions, random_model(2, self_att=True)
+    logits, _, weights = model(interventions.cases().inputs)
+    states = interventions.first_states(model)
+    np.testing.assert_allclose(interventions.all_weights(states), weights, atol=1e-5)
+    predicted = interventions.predicted_difference(model, states, weights.numpy()[:, 3])
+    assert predicted.tolist() == logits.numpy()[:, 3].argmax(axis=-1).tolist()
+    right = (logits.numpy().argmax(axis=-1) == interventions.cases().answers).all(axis=-1)
+    assert LESSONS[2].scores(model)[0] == pytest.approx(interventions.cases().chances @ right)
+
+
+def test_what_the_last_layer_gets_is_read_and_nothing_is_changed():
+    interventions = LESSONS[2].interventions
+    model = program.load(2).AttentionModel(**program.load(2).DEFAULTS)
+    learnt = model.logits_layer.get_weights()
+    states = interventions.last_states(model)
+    np.testing.assert_allclose(states, interventions.first_states(model), atol=1e-6)
+    assert all((before == after).all() for before, after in zip(learnt, model.logits_layer.get_weights()))
+
+
+def test_weight_that_is_taken_goes_to_the_others():
+    weights = np.array([[0.5, 0.25, 0.125, 0.125]])
+    taken = LESSONS[2].interventions.without(weights, 0, np.array([0.25]))
+    np.testing.assert_allclose(taken, [[0.25, 0.375, 0.1875, 0.1875]])
+
+
+def test_a_pair_for_patching_differs_in_one_count():
+    interventions = LESSONS[2].interventions
+    answers = interventions.cases().answers
+    larger = (answers[:, 0] < answers[:, 1]).astype(int)
+    first, second, weights = interventions.patch_pairs(answers[:, 3] > 0, larger)
+    before, after, step = answers[first], answers[second], larger[first]
+    rows = np.arange(len(first))
+    assert (before[rows, step] != after[rows, step]).all() and (before[:, 2] == after[:, 2]).all()
+    assert (before[rows, 1 - step] == after[rows, 1 - step]).all() and (larger[second] == step).all()
+    cases = [interventions.cases().chances[case] for case in sorted(set(first))]
+    assert weights.sum() == pytest.approx(sum(cases))  # Each case counts as often as it is likely.
+
+
+# --- Lesson 3 -------------------------------------------------------------------------------------------
+
+
+def test_the_parts_of_lesson_3_are_those_of_its_model():
+    interventions, data = LESSONS[3].interventions, measuring.new_data(3)
+    model = random_model(3, pos_enc=True, enc_layers=2)
+    right, _, on_signal = LESSONS[3].scores(model)
+    assert interventions.right_with(model, 1, 1) == pytest.approx(right, abs=0.001)
+    logits, weights, _ = model(data.inputs)
+    vectors, _ = interventions.encode(model, data.inputs)
+    read = model.logits_layer(interventions.decode(model, vectors))
+    np.testing.assert_allclose(read, logits[:, 0], atol=1e-3)
+    assert on_signal == pytest.approx(weights.numpy()[:, 0, 0].mean())
+    flat = interventions.decode(model, vectors, 0)
+    expected = model.attention.layer_norm(vectors.mean(axis=1) + model.query.numpy()[0])
+    np.testing.assert_allclose(flat, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("pos_enc", (False, True))
+def test_order_changes_a_model_with_positions_and_no_other(pos_enc):
+    logits, weights = LESSONS[3].order_changes(random_model(3, pos_enc=pos_enc))
+    assert logits > 0.1 and weights > 0.1 if pos_enc else logits < 1e-4 and weights < 1e-5
+
+
+def test_nothing_taken_changes_nothing_and_the_same_count_is_the_own():
+    interventions, model = LESSONS[3].interventions, random_model(3, pos_enc=True)
+    data = measuring.new_data(3)
+    right = measuring.logits_of(model, data.inputs).argmax(axis=-1) == data.answers
+    measured, vectors = interventions.patched(model), model.positional_encoding.numpy()
+    others = measuring.new_data(3, seed=3000).inputs.copy()
+    others[:, 0] = data.inputs[:, 0]
+    differ = measuring.data_of(3, others).answers != data.answers
+    assert measured["nothing"][1] == pytest.approx(right[differ].mean())
+    assert len(set(measured[f"{interventions.FIRST_MEAN}, of one with the same count"])) == 1
+    interventions.other_positions(model)
+    assert (model.positional_encoding.numpy() == vectors).all()
+
+
+def test_the_bound_is_that_of_all_sequences():
+    """The formula with multinomial probabilities, against counting through all 177,147 sequences."""
+    letters = np.array(list(itertools.product(range(3), repeat=11)))
+    answers = (letters[:, 1:] == letters[:, :1]).sum(axis=1)
+    bags = (letters[..., None] == np.arange(3)).sum(axis=1) @ (144, 12, 1)
+    table = np.zeros((bags.max() + 1, 11))
+    np.add.at(table, (bags, answers), 1)
+    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    entropies = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
+    least, most = LESSONS[3].bound()
+    assert least == pytest.approx((table.sum(axis=1) * entropies).sum() / len(letters), abs=1e-9)
+    assert most == pytest.approx(table.max(axis=1).sum() / len(letters), abs=1e-9)
+    assert (round(least, 4), round(most, 4)) == (0.8038, 0.5901)
