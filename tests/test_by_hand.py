@@ -155,7 +155,7 @@ def test_signal():
     names = ("the letter A", "the letter B", "the first place", "the second place")
     vectors = np.array([row(3, name) for name in names])
     letters, places = dict(zip("AB", vectors, strict=False)), vectors[2:]
-    query = row(3, "the query looks for what comes first")
+    query = row(3, "the query for what comes first")
     for sequence in ("AB", "BA"):
         plain = [letters[letter] for letter in sequence]
         assert attend(query, plain)[3] == pytest.approx((0.5, 0.5, 0, 0))

@@ -268,9 +268,8 @@ def test_a_page_is_compared_with_the_results(page, number):
 
 
 def measured_for(page):
-    """Return the results that a page shows figures of: of its lesson, of all lessons, or of the speed."""
-    pattern = "speed.md" if page.parent.name == "tests" else f"lesson_{page.parent.name[0]}*.md"
-    pattern = "lesson_*.md" if page.parent == program.ROOT else pattern
+    """Return the results that a page shows figures of: of its lesson, or of all lessons and the speed."""
+    pattern = f"lesson_{page.parent.name[0]}*.md" if page.parent.name[0] in "123" else "*.md"
     return "\n".join(file.read_text(encoding="utf-8") for file in sorted(results.FOLDER.glob(pattern)))
 
 

@@ -84,10 +84,21 @@ def test_code_in_a_lesson_is_code_of_its_program(page):
         assert " ".join(block.split()) in source
 
 
-def test_the_front_page_has_the_test_command():
-    """The first line with it is what CI runs."""
-    command = next(line for line in text(FRONT).splitlines() if "pytest tests" in line)
-    assert command.endswith("python -m pytest tests") and "-r tests/requirements.txt" in command
+def test_the_test_command_of_the_front_page_is_what_ci_runs():
+    """Its block, which is found by its last line; each line but the last ends in &&."""
+    blocks = re.findall(r"```\n(.*?)```", text(FRONT), re.DOTALL)
+    (block,) = (block for block in blocks if "pytest tests" in block)
+    *before, last = block.splitlines()
+    found = re.search(r"grep -m 1 -B (\d+) 'pytest tests' README.md", text(program.ROOT / ".ci" / "run"))
+    assert found and len(before) == int(found[1]) and all(line.endswith(" &&") for line in before)
+    assert last.endswith("python -m pytest tests") and "-r tests/requirements.txt" in block
+
+
+@every_page
+def test_a_command_fits_the_page(page):
+    """A page of 760 pixels has room for 88 letters of code."""
+    for command in re.findall(r"^(?:    )?((?:python3|\.venv/bin/python) .+)$", text(page), re.MULTILINE):
+        assert len(command) <= 88, command
 
 
 @every_lesson

@@ -9,7 +9,7 @@ import numpy as np
 from . import measuring, trainings
 
 TASK = 1
-TEN = range(1, 11)
+TEN, TWENTY = range(1, 11), range(1, 21)
 
 
 def setup(edit=None, flags=""):
@@ -44,6 +44,7 @@ LENGTHS = {
 DELAYED = {"H: no √depth": "H", "I: separate keys and values": "I", "J: additive score": "J"}
 SETUPS = [(each, TEN) for each in (*LINEUP.values(), *LONG.values(), *PARTS.values(), *LENGTHS.values())]
 SETUPS += [(setup(edit + more), TEN) for edit in DELAYED.values() for more in ("", "+K")]
+SETUPS += [(setup(), TWENTY)]
 TESTED_LENGTHS = range(1, 21)
 SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
 FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 1½": 1.5, "× 2": 2, "× 2½": 2.5, "× 3": 3}  # Of the logits.
@@ -52,10 +53,7 @@ ONE_KIND = ("AAAAAAAAAA", "AAAA", "ACACACACAC", "AABB")
 
 def report(cache):
     """Print the figures of the lesson and of its laboratory, with the models of a trainings.ModelCache."""
-    front = {"Task 1: `--train`": cache.models(setup(), TEN)}
-    measuring.compare(
-        "As on the front page", ["", "this project"], front, lambda model: scores(model)[:1], "%"
-    )
+    measuring.beside_the_original(TASK, {"Task 1": cache.models(setup(), TWENTY)})
     print_training(cache)
     print_counting_curve(cache)
     print_factors(cache)

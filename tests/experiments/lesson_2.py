@@ -9,7 +9,7 @@ from . import measuring, trainings
 
 TASK = 2
 SELF = "--self_att"
-TEN = range(1, 11)
+TEN, TWENTY = range(1, 11), range(1, 21)
 
 
 def setup(edit=None, flags=SELF):
@@ -37,6 +37,8 @@ AGAIN = {label: LONG[label] for label in ("A, 4,000 steps", "`--self_att`, 4,000
 ELEVEN_TO_TWENTY = range(11, 21)
 SETUPS = [(each, TEN) for each in (ONE_STEP, *BY_STEPS.values(), *NORMS.values(), *BLIND.values())]
 SETUPS += [(each, ELEVEN_TO_TWENTY) for each in AGAIN.values()]
+BESIDE = {"Task 2": PLAIN, "Task 2 `--self_att`": ASKING}
+SETUPS += [(each, TWENTY) for each in BESIDE.values()]
 PAIRS = [(f"A, {steps} steps", f"`--self_att`, {steps} steps") for steps in ("1,000", "2,000", "4,000")]
 PAIRS += [("B: both, and mixed with the average", "C: both, a second layer norm")]
 SCORES = ["sequences right", "counts right", "differences right"]
@@ -72,7 +74,7 @@ def weights_over_difference(model, differences=range(-6, 7)):
 def report(cache):
     """Print the tables of the laboratory of Lesson 2, with the models of a trainings.ModelCache."""
     groups = {label: cache.models(each, TEN) for label, each in (BY_STEPS | NORMS | BLIND).items()}
-    print_new_sequences(groups)
+    measuring.beside_the_original(TASK, {label: cache.models(each, TWENTY) for label, each in BESIDE.items()})
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
     compare_scores("Right and loss", groups, each=True)
     print_pairs(groups, {label: cache.models(each, ELEVEN_TO_TWENTY) for label, each in AGAIN.items()})
@@ -81,18 +83,6 @@ def report(cache):
     print_probe(asking, untrained)
     print_weights(trio, groups, asking, untrained)
     interventions.report(asking, untrained, groups["F: as it learns to"])
-
-
-def print_new_sequences(groups):
-    """Print what is right of 10,000 new sequences, as on the front page."""
-    data = measuring.new_data(TASK)
-    front = {"Task 2: `--train`": groups["plain, 1,000 steps"]}
-    front |= {"Task 2: `--train --self_att`": groups["`--self_att`, 1,000 steps"]}
-
-    def right(model):
-        return measuring.score(measuring.logits_of(model, data.inputs), data.answers)[:1]
-
-    measuring.compare("As on the front page", ["", "this project"], front, right, "%", each=True)
 
 
 def print_pairs(groups, again):

@@ -9,7 +9,7 @@ from . import lesson_3_interventions as interventions
 from . import measuring, trainings
 
 TASK = 3
-TEN, TWENTY = range(1, 11), range(1, 21)
+TEN, TWENTY, FORTY = range(1, 11), range(1, 21), range(1, 41)
 
 
 def setup(edit=None, flags="--pos_enc"):
@@ -56,7 +56,7 @@ WITH_TWENTY = POSITIONS, ONE_VECTOR, WAVES
 SETUPS = [
     (each, TWENTY if each in WITH_TWENTY else TEN) for rows in TABLES.values() for each in rows.values()
 ]
-SETUPS += [(ONE_STEP, TEN)]
+SETUPS += [(ONE_STEP, TEN), (PLAIN, TWENTY), (POSITIONS, FORTY)]
 
 
 def bound(max_len=10, vocab_size=3):
@@ -80,29 +80,22 @@ def bound(max_len=10, vocab_size=3):
     return loss, accuracy
 
 
-def order_changes(model):
-    """Return how much another order of the letters changes the logits, and the weights of the decoder.
-
-    The largest change over 1,000 sequences; for the weights the order is undone.
-    """
+def order_change(model):
+    """Return the largest change of a logit, in 1,000 sequences, by another order of the letters; [float]."""
     inputs = measuring.new_data(TASK, 1000).inputs
     order = np.random.default_rng(0).permutation(11)
-    (logits, weights, _), (other_logits, other_weights, _) = model(inputs), model(inputs[:, order])
-    pairs = (logits, other_logits), (weights.numpy()[..., order], other_weights)
-    return [np.abs(before - np.array(after)).max() for before, after in pairs]
+    return [np.abs(model(inputs)[0] - model(inputs[:, order])[0]).max()]
 
 
 def scores(model):
-    """Return the fraction of sequences right, the loss, and the mean weight on the signal."""
+    """Return the fraction of sequences right, and the loss."""
     data = measuring.new_data(TASK)
-    logits, weights, _ = model(data.inputs)
-    return *measuring.score(logits.numpy(), data.answers), weights.numpy()[:, 0, 0].mean()
+    return measuring.score(measuring.logits_of(model, data.inputs), data.answers)
 
 
 def compare_scores(title, groups, each=False):
-    """Print what is right, the loss, and the decoder's weight on the signal for groups of models."""
-    head = ["", "right", "loss", "decoder's weight on the signal"]
-    measuring.compare(title, head, groups, scores, "%", "{:.3f}", "{:.2f}", each=each)
+    """Print what is right, and the loss, for groups of models."""
+    measuring.compare(title, ["", "right", "loss"], groups, scores, "%", "{:.3f}", each=each)
 
 
 def signal_row(model):
@@ -127,11 +120,9 @@ def report(cache):
     measuring.table(
         "The bound without order and without a mask", head, [["the bound", f"{most:.2%}", f"{least:.4f}"]]
     )
-    plain, positions = cache.models(PLAIN, TEN), cache.models(POSITIONS, TWENTY)
-    front = {"Task 3: `--train`": plain, "Task 3: `--train --pos_enc`": positions}
-    measuring.compare(
-        "As on the front page", ["", "this project"], front, lambda model: scores(model)[:1], "%"
-    )
+    positions = cache.models(POSITIONS, TWENTY)
+    beside = {"Task 3": cache.models(PLAIN, TWENTY), "Task 3 `--pos_enc`": cache.models(POSITIONS, FORTY)}
+    measuring.beside_the_original(TASK, beside)
     for title, rows in TABLES.items():
         groups = {label: cache.models(each, seeds_of(each)) for label, each in rows.items()}
         compare_scores(title, groups, each=True)
@@ -142,7 +133,6 @@ def report(cache):
         print(f"\nThe models with `--pos_enc` answer to {text}: {answers}")
     print_order(cache)
     print_weights(cache)
-    print_probes(cache)
     print_interventions(cache)
 
 
@@ -170,8 +160,8 @@ def print_order(cache):
     }
     groups |= {"without `--pos_enc`": cache.models(PLAIN, TEN), "`--pos_enc`": cache.models(POSITIONS, TEN)}
     groups["E: a mask, never trained"] = cache.untrained(MASK, TEN)
-    title, head = "Changed by another order of the letters", ["", "logits", "decoder weights"]
-    measuring.compare(title, head, groups, order_changes, *["{:.2g}"] * 2)
+    title = "Changed by another order of the letters"
+    measuring.compare(title, ["", "logits"], groups, order_change, "{:.2g}")
     rows = []
     models = cache.models(POSITIONS, TWENTY)
     lengths = np.transpose([interventions.positions(model) for model in models])
@@ -208,44 +198,15 @@ def print_weights(cache):
     measuring.table(f"Without an encoder layer, changed, `{BARE}`", ["", "right"], rows)
 
 
-def untrained_pair(cache):
-    """Return networks that were never trained, then such that have trained models' positional vectors."""
-    networks, with_vectors = cache.untrained(PLAIN, TEN), cache.untrained(POSITIONS, TEN)
-    for network, model in zip(with_vectors, cache.models(POSITIONS, TEN), strict=True):
-        network.positional_encoding.assign(model.positional_encoding)
-    return networks, with_vectors
-
-
-def print_probes(cache):
-    """Print what a new last layer reads from vectors of trained models and of networks never trained."""
-    trained, plain = cache.models(POSITIONS, TEN), cache.models(PLAIN, TEN)
-    networks, with_vectors = untrained_pair(cache)
-    rows = {}
-    for label, models, read in (
-        ("the first letter's vector, trained", trained, interventions.first_vector),
-        ("the same before the two dense layers", trained, interventions.before_dense_layers),
-        ("position 5's vector, trained", trained, interventions.fifth_vector),
-        ("the first letter's vector, trained without `--pos_enc`", plain, interventions.first_vector),
-        ("the first letter's vector, never trained", networks, interventions.first_vector),
-        ("position 5's vector, never trained", networks, interventions.fifth_vector),
-        ("the first letter's vector, never trained, positions from a trained model", with_vectors,
-         interventions.first_vector),
-        ("what its last layer reads, never trained, positions from a trained model", with_vectors,
-         interventions.before_last_layer),
-    ):  # fmt: skip
-        rows[label] = [[interventions.right_by_probe(model, read)] for model in models]
-    measuring.compare("Read by a new last layer", ["a new last layer reads", "right"], rows, list, "%")
-    shares = interventions.right_by_probe(None, interventions.signal_and_shares)
-    products = interventions.right_by_probe(None, interventions.signal_times_shares)
-    rows = [["which letter the signal is, and the share of each letter: six numbers", f"{shares:.1%}"]]
-    rows += [["the products of these: nine numbers", f"{products:.1%}"]]
-    measuring.table("Read without a network", ["a new last layer reads", "right"], rows)
-
-
 def print_interventions(cache):
-    """Print what is answered if vectors hold what another sequence gives."""
+    """Print what is answered if vectors hold what another sequence gives.
+
+    Also in networks that were never trained, with trained models' positional vectors and a new last layer.
+    """
     trained, plain = cache.models(POSITIONS, TEN), cache.models(PLAIN, TEN)
-    _, with_vectors = untrained_pair(cache)
+    with_vectors = cache.untrained(POSITIONS, TEN)
+    for network, model in zip(with_vectors, trained, strict=True):
+        network.positional_encoding.assign(model.positional_encoding)
     head = ["taken from the other sequence", "answers the other count", "answers its own count"]
     measuring.compare_cases("From another sequence", head, trained, interventions.patched, "%", "%")
     for label, models, new_layer in (

@@ -1,4 +1,4 @@
-"""Changes models of Lesson 3 inside, and asks what they answer then and what a new last layer can read."""
+"""Changes models of Lesson 3 inside, and asks what they answer then."""
 
 import numpy as np
 
@@ -29,19 +29,17 @@ def attend(layer, vectors, factor=1):
     return layer.attention.layer_norm(means + vectors).numpy()
 
 
-def dense(layer, vectors, expanded=None):
-    """Return what an encoder layer's dense layers make of vectors; these may get others, `expanded`."""
-    expanded = vectors if expanded is None else expanded
-    return layer.layer_norm(layer.contract(layer.expand(expanded)) + vectors).numpy()
+def dense(layer, vectors):
+    """Return what an encoder layer's dense layers make of vectors, with residual and layer norm."""
+    return layer.layer_norm(layer.contract(layer.expand(vectors)) + vectors).numpy()
 
 
 def encode(model, inputs, factor=1):
-    """Return what the decoder gets, float32 (batch, length, hidden), and what the last dense layers got."""
-    vectors = attended = embed(model, inputs)
+    """Return what the decoder gets, float32 (batch, length, hidden)."""
+    vectors = embed(model, inputs)
     for layer in model.encoder:
-        attended = attend(layer, vectors, factor)
-        vectors = dense(layer, attended)
-    return vectors, attended
+        vectors = dense(layer, attend(layer, vectors, factor))
+    return vectors
 
 
 def decode(model, vectors, factor=1):
@@ -54,54 +52,23 @@ def decode(model, vectors, factor=1):
 def right_with(model, encoder, decoder):
     """Return the fraction of sequences right if factors multiply the logits of encoder and decoder."""
     data = measuring.new_data(TASK)
-    vectors, _ = encode(model, data.inputs, encoder)
+    vectors = encode(model, data.inputs, encoder)
     logits = model.logits_layer(decode(model, vectors, decoder)).numpy()
     return (logits.argmax(axis=-1) == data.answers[:, 0]).mean()
 
 
-# --- What a new last layer reads ------------------------------------------------------------------------
-
-
-def first_vector(model, inputs):
-    """Return the encoder's vector of the first letter, float (batch, hidden)."""
-    return encode(model, inputs)[0][:, 0]
-
-
-def fifth_vector(model, inputs):
-    """Return the encoder's vector at position 5, float (batch, hidden)."""
-    return encode(model, inputs)[0][:, 5]
-
-
-def before_dense_layers(model, inputs):
-    """Return what the last encoder layer's dense layers get for the first letter, float (batch, hidden)."""
-    return encode(model, inputs)[1][:, 0]
+# --- A new last layer -----------------------------------------------------------------------------------
 
 
 def before_last_layer(model, inputs):
     """Return what the last layer of a model reads, float (batch, hidden)."""
-    return decode(model, encode(model, inputs)[0])
+    return decode(model, encode(model, inputs))
 
 
-def signal_and_shares(_, inputs):
-    """Return the signal and the share of each letter, float (batch, 6): what an average knows."""
-    return np.hstack([inputs[:, 0], inputs.mean(axis=1)])
-
-
-def signal_times_shares(_, inputs):
-    """Return each number of the signal times each share, float (batch, 9)."""
-    return (inputs[:, 0, :, None] * inputs.mean(axis=1)[:, None]).reshape(-1, 9)
-
-
-def new_last_layer(model, read):
-    """Return the best last layer for what a function above reads, fitted to 10,000 other sequences."""
+def new_last_layer(model):
+    """Return the best last layer for a model, fitted to 10,000 other sequences."""
     others = measuring.new_data(TASK, seed=2000)
-    return measuring.probe(read(model, others.inputs), others.answers[:, 0])
-
-
-def right_by_probe(model, read):
-    """Return the fraction of sequences that a new last layer for one of the functions above gets right."""
-    data = measuring.new_data(TASK)
-    return (new_last_layer(model, read)(read(model, data.inputs)) == data.answers[:, 0]).mean()
+    return measuring.probe(before_last_layer(model, others.inputs), others.answers[:, 0])
 
 
 # --- What another sequence gives ------------------------------------------------------------------------
@@ -118,7 +85,7 @@ def patched(model, new_layer=False):
         A dict from what is taken to two fractions of the sequences in which the two counts differ: of
         answers that are the other count, and of those that are this one.
     """
-    last = new_last_layer(model, before_last_layer) if new_layer else None
+    last = new_last_layer(model) if new_layer else None
     data, others = measuring.new_data(TASK), measuring.new_data(TASK, seed=3000)
     other_letters, other_signal = others.inputs.copy(), data.inputs.copy()
     other_letters[:, 0] = data.inputs[:, 0]  # Ten other letters after this signal.
@@ -133,7 +100,7 @@ def patched(model, new_layer=False):
     here = attend(layer, vectors)
     there = layer.attention.layer_norm(foreign_means + vectors).numpy()  # The residual stays.
     encoded, from_letters = dense(layer, here), dense(layer, there)
-    from_signal, _ = encode(model, other_signal)
+    from_signal = encode(model, other_signal)
 
     def answers(replacement, positions):
         """Return the answers with vectors of other sequences at some positions of the encoder's output."""
@@ -147,7 +114,6 @@ def patched(model, new_layer=False):
 
     first, rest, differ = [0], list(range(1, 11)), of_letters != own
     first_mean = answers(from_letters, first)
-    added, added_to = dense(layer, here, there), dense(layer, there, here)
     measured = {
         "nothing": fractions(answers(encoded, []), of_letters, differ),
         FIRST_MEAN: fractions(first_mean, of_letters, differ),
@@ -155,9 +121,6 @@ def patched(model, new_layer=False):
         "the weighted mean of position 5": fractions(answers(from_letters, [5]), of_letters, differ),
         "the weighted means of positions 1 to 10": fractions(answers(from_letters, rest), of_letters, differ),
     }
-    for part, replacement in (("what the dense layers add", added), ("what they add it to", added_to)):
-        predicted = answers(replacement, first)
-        measured[f"{FIRST_MEAN}, but only for {part}"] = fractions(predicted, of_letters, differ)
     for place, positions in (("the first vector", first), ("the vectors of positions 1 to 10", rest)):
         predicted = answers(from_signal, positions)
         measured[f"{place}, of one with another signal"] = fractions(predicted, of_signal, of_signal != own)

@@ -139,3 +139,13 @@ def compare_cases(title, head, group, measure, *forms):
     """Print a table as `compare` does, with a row for each name in the dict that is measured."""
     measured = [measure(member) for member in group]
     compare(title, head, {name: [cases[name] for cases in measured] for name in measured[0]}, list, *forms)
+
+
+def beside_the_original(task, groups):
+    """Print what models of a task get right, a dict from a label to a list: what tests/README.md compares."""
+    data = new_data(task)
+
+    def right(model):
+        return score(logits_of(model, data.inputs), data.answers)[:1]
+
+    compare("Beside the original", ["", "this project: right"], groups, right, "%", each=True)
