@@ -1,6 +1,7 @@
 """Every number of the examples that the lessons compute by hand, computed anew by the formula."""
 
 import re
+import textwrap
 
 import numpy as np
 import program

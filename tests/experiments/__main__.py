@@ -14,9 +14,20 @@ import io
 import pathlib
 import sys
 
-from . import by_hand, edits, exercises, lesson_1, lesson_2, lesson_3, pictures, play, results, trainings
+from . import (
+    by_hand,
+    edits,
+    exercises,
+    lesson_1,
+    lesson_2,
+    lesson_3,
+    pictures,
+    play,
+    results,
+    trainings,
+    transformer_pictures,
+)
 from . import transformer as last_page
-from . import transformer_pictures
 
 MODELS = pathlib.Path(__file__).with_name("models")
 LESSONS = {1: lesson_1, 2: lesson_2, 3: lesson_3, "3_transformer": last_page}
