@@ -200,7 +200,7 @@ def test_what_a_test_shows_is_what_the_model_gives(variant, flags, letters, leng
     assert printed["sequences"] == pytest.approx(100 * right.all(axis=-1).mean(), abs=3)
     assert printed["steps"] == pytest.approx(100 * right.mean(), abs=3)
     if flags:
-        assert task == 3 or printed["sequences"] < 5
+        assert task == 3 or length == 1 or printed["sequences"] < 5
     else:
         _, least, most, _ = QUALITY[variant]
         assert least <= printed["sequences"] <= most

@@ -359,7 +359,7 @@ def test_a_seed_repeats_a_run_in_another_process_and_on_one_core(trained, tmp_pa
     completed = program.run(3, "--train", "--test", "--pos_enc", "--steps", 200, *flags, python=python)
     training, testing = completed.stdout.split("\n\n", 1)
     assert training.splitlines()[:4] == trained("3 --pos_enc").stdout.splitlines()[:4]
-    assert "\n" + testing == program.output_of(3, "--test", *flags)
+    assert "\n" + testing == program.output_of(3, "--test", "--pos_enc", *flags)
 
 
 @pytest.mark.parametrize("version", ("3.9", "this"))
