@@ -118,6 +118,8 @@ try:
     import numpy as np
     import tensorflow as tf
 except ModuleNotFoundError as error:
+    if error.name not in ("matplotlib", "numpy", "tensorflow"):
+        raise  # It is there, and broken: its own error says how.
     sys.exit(f"main.py: error: {error} (in Python {sys.version.split()[0]}); activate .venv, see README.md")
 except KeyboardInterrupt:
     sys.exit(130)
