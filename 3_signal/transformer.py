@@ -10,7 +10,7 @@ The model is a language model. It reads such texts, and at each place it learns 
 
 # /// script
 # requires-python = ">=3.9"
-# dependencies = ["matplotlib>=3.9,<4", "numpy>=2.0,<3", "tensorflow>=2.20,<2.23"]
+# dependencies = ["matplotlib>=3.8,<4", "numpy>=1.26,<3", "tensorflow>=2.16.1,<3"]
 # ///
 
 import argparse

@@ -6,8 +6,10 @@ import sys
 
 import program
 import pytest
+from experiments import programs
 
-pytestmark = pytest.mark.parametrize("task", program.FOLDERS)
+every_task = pytest.mark.parametrize("task", program.FOLDERS)
+every_program = pytest.mark.parametrize("task", programs.SCRIPTS)
 COPIES = """Attention train print_accuracy draw_losses draw_heatmap save_figure file_name save_model
     write_file load_model kinds remedy float32 main""".split()
 
@@ -19,12 +21,14 @@ def definitions(task):
     return {node.name: ast.get_source_segment(source, node) for node in nodes}
 
 
+@every_task
 @pytest.mark.parametrize("name", COPIES)
 def test_copies_are_the_same(name, task):
     """So what is tested in one file holds in all."""
     assert definitions(task)[name] == definitions(1)[name]
 
 
+@every_task
 def test_the_imports_and_the_folders_are_the_same(task):
     """What a host or a missing package meets is tested in one file, too."""
     source, first = program.source(task), program.source(1)
@@ -32,6 +36,7 @@ def test_the_imports_and_the_folders_are_the_same(task):
         assert source.split(start)[1].split(end)[0] == first.split(start)[1].split(end)[0]
 
 
+@every_task
 def test_a_file_imports_nothing_but_the_three_packages(task):
     tree = ast.parse(program.source(task))
     modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
@@ -41,6 +46,7 @@ def test_a_file_imports_nothing_but_the_three_packages(task):
     assert packages - sys.stdlib_module_names == {"matplotlib", "numpy", "tensorflow"}
 
 
+@every_program
 def test_everything_public_has_a_docstring(task):
     tree = ast.parse(program.source(task))
     for node in [tree, *tree.body]:
@@ -48,6 +54,7 @@ def test_everything_public_has_a_docstring(task):
             assert ast.get_docstring(node), getattr(node, "name", "the file")
 
 
+@every_program
 def test_the_script_metadata_are_the_requirements(task):
     tomllib = pytest.importorskip("tomllib")
     (block,) = re.findall(r"^# /// script\n((?:# .+\n)+)# ///$", program.source(task), re.MULTILINE)
