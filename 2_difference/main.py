@@ -1,12 +1,13 @@
 """Task 2, Difference: self-attention.
 
 Each element of the input is a letter or a blank, ' ', drawn uniformly and independently. Each
-letter has an output step, its count; the last step says by how much the first two differ.
+letter has an output step: how often it occurs. One more, the last, says by how much the counts of
+'A' and 'B' differ.
 
     input     'A' 'B' ' ' 'B' 'C'      one-hot vectors: ' ' is index 0, 'A' is 1, 'B' is 2, 'C' is 3
     output    1 2 1 1                  one 'A', two 'B', one 'C'; 'A' and 'B' differ by one
 
-With --self_att, the output steps then attend to each other: the last can attend to the counts.
+With --self_att, the output steps attend to each other after they have attended to the letters.
 """
 
 # /// script
@@ -32,18 +33,20 @@ import sys
 
 TASK = "Difference"
 LETTERS = " ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-DEFAULTS = {"max_len": 10, "vocab_size": 3, "hidden": 64, "self_att": False}  # For --train.
+# The settings of a model to train. --test takes those of the saved one.
+DEFAULTS = {"max_len": 10, "vocab_size": 3, "hidden": 64, "self_att": False}
 HERE = pathlib.Path(__file__).parent
 ABOUT = f"{TASK}. Begin with --train --test --plot. Defaults are in brackets."
 parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=ABOUT, allow_abbrev=False)
 parser.formatter_class = argparse.MetavarTypeHelpFormatter
-flag = parser.add_argument  # Sizes have no default here: --test must tell "not given" from "given".
+flag = parser.add_argument
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
 flag("--steps", type=int, default=1000, help="training steps (%(default)s)")
 flag("--batchsize", type=int, default=100, help="sequences per training step (%(default)s)")
 flag("--lr", type=float, default=1e-2, help="Adam's learning rate (%(default)s)")
+# The settings of a model have no default here, so that --test can tell "not given", None, from "given".
 flag("--hidden", type=int, help=f"encoding dimensions ({DEFAULTS['hidden']})")
 flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the model (models/ beside main.py)")
 flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/ beside main.py)")
@@ -59,10 +62,11 @@ either.add_argument("--input", type=str.upper, metavar="TEXT", help='test this, 
 
 
 def parse_arguments(argv=None):
-    """Return the flags and, as .settings, the model that they describe; refuse what no model can do."""
+    """Return the flags and, as .settings, a dict, what they make of DEFAULTS; refuse what no model can do."""
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
-        hint = 'put quotes around blanks, as in --input "AB BC"' if arguments.input else "see --help"
+        words = arguments.input and not unknown[0].startswith("-")
+        hint = 'put quotes around blanks, as in --input "AB BC"' if words else "see --help"
         parser.error(f"unrecognized arguments: {' '.join(unknown)}; {hint}")
     if not (arguments.train or arguments.test or arguments.plot):
         parser.exit(2, parser.format_help())
@@ -73,20 +77,21 @@ def parse_arguments(argv=None):
             parser.error(f"argument --{name}: must be at least {least} and below 2**32, not {value}")
         if type(value) is float and not 0 < value < 2**32:
             parser.error(f"argument --{name}: must be above 0 and below 2**32, not {value}")
-    arguments.savepath = arguments.savepath.expanduser()  # No shell does it in --savepath=~/models.
-    arguments.plotpath = arguments.plotpath.expanduser()
+    for name in ("savepath", "plotpath"):  # Most shells leave --savepath=~/models as it is.
+        setattr(arguments, name, pathlib.Path(os.path.expanduser(vars(arguments)[name])))
     if arguments.input is not None:
-        arguments.input = arguments.input.replace("␣", " ")  # Our pages show a blank so.
+        arguments.input = arguments.input.replace("␣", " ")  # Our pages show a blank like this.
         if not arguments.input:
             parser.error('argument --input: the text is empty; write one like --input "AB BC"')
     given = {name: vars(arguments)[name] for name in DEFAULTS if vars(arguments)[name] is not None}
     arguments.settings = DEFAULTS | given
-    check(arguments, arguments.settings if arguments.train else {"vocab_size": 26} | given)
+    largest = {"vocab_size": 26}  # The saved sizes are known only when the model is loaded.
+    check(arguments, arguments.settings if arguments.train else largest | given)
     return arguments
 
 
 def check(arguments, settings):
-    """Refuse flags that contradict the settings of a model, a dict."""
+    """Refuse flags that contradict the settings of a model, a dict, and letters that it does not know."""
     for name, value in settings.items():
         if vars(arguments)[name] not in (None, value):
             parser.error(f"--{name} is {value} in {arguments.savepath}; leave it out, or change --savepath")
@@ -100,13 +105,13 @@ if __name__ == "__main__":
     parse_arguments()  # Wrong flags do not wait for the imports. main() parses again.
 os.environ["KERAS_BACKEND"] = "tensorflow"  # What you see below is TensorFlow and Keras 3, nothing else.
 os.environ["TF_USE_LEGACY_KERAS"] = "0"
-# Fewer messages, and the same rounding with any number of cores. What you have set yourself wins.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")
-for_notebooks = re.search("inline|ipympl|nbagg", os.environ.get("MPLBACKEND", ""))
-if for_notebooks and "IPython" not in sys.modules:
-    os.environ["MPLBACKEND"] = "agg"  # By !python, a notebook starts a process that cannot draw into it.
+# What you have set yourself wins.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer messages.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more kinds of processors,
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")  # and with any number of cores.
+notebook_backend = re.search("inline|ipympl|nbagg", os.environ.get("MPLBACKEND", ""))
+if notebook_backend and "IPython" not in sys.modules:
+    os.environ["MPLBACKEND"] = "agg"  # A notebook's !python starts a process that cannot draw into it.
 gc.disable()  # Garbage collection would make the imports slower.
 try:
     import matplotlib.pyplot as pyplot
@@ -114,18 +119,19 @@ try:
     import tensorflow as tf
 except ModuleNotFoundError as error:
     if error.name not in ("matplotlib", "numpy", "tensorflow"):
-        raise  # It is there, and broken: its own error says how.
+        raise  # The package is there, but it is broken. Its own error says how.
     sys.exit(f"main.py: error: {error} (in Python {sys.version.split()[0]}); activate .venv, see README.md")
 except KeyboardInterrupt:
     sys.exit(130)
-gc.freeze()  # Later collections skip what was imported.
-gc.enable()
+finally:
+    gc.freeze()  # Later collections skip what was imported.
+    gc.enable()
 
 # --- The data -------------------------------------------------------------------------
 
 
 class Task:
-    """Random sequences of letters, how often each letter occurs, and how far the first two counts differ.
+    """Random sequences of letters, how often each letter occurs, and by how much 'A' and 'B' differ.
 
     Args:
         max_len: int, the length of a sequence, unless next_batch is given another.
@@ -140,16 +146,22 @@ class Task:
         self.max_len = max_len
 
     def next_batch(self, *shape, length=None):
-        """Return random inputs, one-hot float32 (*shape, length, vocab_size + 1), and the answers to them."""
+        """Return random inputs, one-hot float32 (*shape, length, vocab_size + 1), and the answers to them.
+
+        The shape is the number of sequences or, with two numbers, of batches and of sequences in each.
+        """
         size = (*shape, length or self.max_len)
         indices = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
         inputs = self.one_hot[indices]
         return inputs, self.answers(inputs)
 
     def answers(self, inputs):
-        """Return counts and difference, int32 (..., vocab_size + 1), of (..., length, vocab_size + 1)."""
+        """Return how often each letter occurs in inputs (..., length, vocab_size + 1), then the difference.
+
+        The answers are int32 (..., steps): vocab_size counts, and one difference.
+        """
         counts = np.sum(inputs, axis=-2)[..., 1:]  # Index 0 is the blank.
-        difference = abs(counts[..., :1] - counts[..., 1:2])
+        difference = abs(counts[..., 0:1] - counts[..., 1:2])  # Of 'A' and 'B'; a slice keeps the axis.
         return np.concatenate([counts, difference], axis=-1).astype(np.int32)
 
     def prettify(self, inputs):
@@ -193,8 +205,10 @@ class AttentionModel(tf.keras.Model):
 
     Call with one-hot float32 inputs (batch, length, vocab_size + 1).
 
-    Returns, with steps = vocab_size + 1, the letters' counts and the difference:
-        logits: float32 (batch, steps, max_len + 1), a score for each number that a step may have.
+    There are vocab_size + 1 output steps: one for the count of each letter, and the difference.
+
+    Returns:
+        logits: float32 (batch, steps, max_len + 1), a score for each number from 0 to max_len.
         weights: float32 (batch, steps, length), how much each output step attends to each input step.
         self_attention_weights: float32 (batch, steps, steps), how much each output step attends to each
             output step; None without self_att.
@@ -202,8 +216,9 @@ class AttentionModel(tf.keras.Model):
 
     def __init__(self, max_len, vocab_size, hidden, self_att):
         super().__init__(name="model")
-        # A learnt query per output step. Zeros at first: all scores are equal, their softmax prefers nothing.
-        self.query = self.add_weight(name="query", shape=(1, vocab_size + 1, hidden), initializer="zeros")
+        steps = vocab_size + 1  # The counts and the difference.
+        # A learnt query for each step, zeros at first: so no letter gets more weight than any other.
+        self.query = self.add_weight(name="query", shape=(1, steps, hidden), initializer="zeros")
         self.key_layer = tf.keras.layers.Dense(hidden, name="key_layer")
         self.attention = Attention()
         self.self_attention = Attention(name="self_attention") if self_att else None
@@ -215,6 +230,7 @@ class AttentionModel(tf.keras.Model):
         decoding, weights = self.attention(query=self.query, key=key, value=value)  # (batch, steps, hidden)
         if self.self_attention is None:
             return self.logits_layer(decoding), weights, None
+        # The decoding stays (batch, steps, hidden). The weights are (batch, steps, steps).
         decoding, self_attention_weights = self.self_attention(query=decoding, key=decoding, value=decoding)
         return self.logits_layer(decoding), weights, self_attention_weights
 
@@ -223,13 +239,19 @@ class AttentionModel(tf.keras.Model):
 
 
 def train(arguments):
-    """Train and save a model; print its loss, with --plot draw it. Return the model and its settings, a dict.
+    """Train and save a model; print the loss of single batches, with --plot draw it.
 
-    A loss that is not finite ends the program. So does Ctrl-C, which saves what there is, unless that would
-    replace an earlier model before this training has saved its own first checkpoint.
+    A loss that is not finite ends the program. Ctrl-C ends it, too, and saves the model. But an earlier model
+    stays if this training has not yet saved its own first checkpoint.
+
+    Returns:
+        model: AttentionModel.
+        settings: dict, what it was built from.
     """
     settings = arguments.settings
     arguments.savepath.mkdir(parents=True, exist_ok=True)  # Better to fail now than after the training.
+    if arguments.plot:
+        arguments.plotpath.mkdir(parents=True, exist_ok=True)
     if arguments.seed is not None:
         tf.keras.utils.set_random_seed(arguments.seed)
     task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
@@ -240,7 +262,7 @@ def train(arguments):
 
     @tf.function(jit_compile=True)
     def run_steps(inputs, answers):  # One batch for each training step.
-        loss = 0.0  # Else the loop is traced once more, to find out what it is.
+        loss = 0.0  # Else TensorFlow traces the loop once more, to find out the type.
         for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits, *_ = model(inputs[index])
@@ -249,9 +271,10 @@ def train(arguments):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs more than a small step, so it makes several, up to the next print or save.
+    # A call costs more than a small step, so it makes several: at most 50, and a divisor of both intervals.
     per_call = math.gcd(50, arguments.print_every, arguments.save_every)
-    losses, step, path = [], 0, None
+    losses, step = [], 0
+    path = None  # Of the last checkpoint of this training.
     try:
         while step < arguments.steps:
             inputs, answers = task.next_batch(min(per_call, arguments.steps - step), arguments.batchsize)
@@ -265,7 +288,7 @@ def train(arguments):
             if step % arguments.save_every == 0 or step == arguments.steps:
                 path = save_model(model, settings, step, arguments.savepath)
     except KeyboardInterrupt:
-        step = int(optimizer.iterations.numpy())  # Ctrl-C waits for the end of a call: `step` lags behind.
+        step = int(optimizer.iterations.numpy())  # Ctrl-C waits for the end of a call; `step` lags behind.
         earlier = arguments.savepath / file_name("checkpoint.npz", settings)
         if path is None and earlier.exists():
             print(f"main.py: stopped at step {step}; {earlier} is still the earlier model", file=sys.stderr)
@@ -281,13 +304,13 @@ def train(arguments):
 
 def test(arguments, model, settings):
     """Print a model's answer to a sequence, its attention and accuracy; with --plot, draw the attention."""
-    generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Other data than in the training.
+    generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Not the data of the training.
     task = Task(settings["max_len"], settings["vocab_size"], generator)
     inputs, _ = task.next_batch(1, length=arguments.sample_len)
-    if arguments.input:  # In place of the drawn one.
+    if arguments.input:  # In place of the drawn one, so that the samples below stay the same.
         inputs = task.one_hot[None, [LETTERS.index(letter) for letter in arguments.input]]
     logits, weights, self_attention_weights = model(inputs)
-    weights = weights.numpy()[0].astype(np.float64)  # Else 0.1 becomes 0.10000000149.
+    weights = weights.numpy()[0].astype(np.float64)  # As float32, 0.1 is printed as 0.10000000149.
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
         print(f"\nInput: \n{task.prettify(inputs)}")
         print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
@@ -338,7 +361,7 @@ def draw_losses(losses, path):
 @pyplot.style.context("default")
 def draw_heatmap(title, weights, rows, columns, path):
     """Draw attention weights, float (queries, keys), into a PNG file; rows and columns are (label, names)."""
-    cells = np.minimum(0.6, 14 / np.array(weights.shape[::-1]))  # Width, height in inches.
+    cells = np.minimum(0.6, 14 / np.array(weights.shape[::-1]))  # Width and height of a cell, in inches.
     size = np.maximum(cells * weights.shape[::-1] + (3, 1.5), (5, 2.5))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
     brightest = min(1, max(2 / weights.shape[1], weights.max()))  # Equal weights get the middle colour.
@@ -365,12 +388,12 @@ def save_figure(figure, path):
 
 # --- Saving and loading ---------------------------------------------------------------
 
-TEXT = pathlib.Path(__file__).read_text(encoding="utf-8")  # With one kind of line ends, whatever git makes.
-FILE_HASH = hashlib.sha256(TEXT.encode()).hexdigest()
+SOURCE = pathlib.Path(__file__).read_text(encoding="utf-8")  # Reading as text makes all line ends the same.
+FILE_HASH = hashlib.sha256(SOURCE.encode()).hexdigest()
 
 
 def file_name(name, settings):
-    """Return the name of a file with what is on in a model's settings, a dict: checkpoint_self_att.npz."""
+    """Return a file's name for the variant with these settings, a dict: checkpoint_self_att.npz."""
     stem, ending = name.split(".")
     return "_".join([stem, *(setting for setting, value in settings.items() if value is True)]) + "." + ending
 
@@ -385,7 +408,7 @@ def save_model(model, settings, step, savepath):
 
 
 def write_file(path, write):
-    """Write path by write(file), whole or not at all. Return it, relative to the current folder if inside."""
+    """Write path by write(file), whole or not at all. Return it, relative if it is in the current folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Another run may write here, too.
     try:
@@ -409,8 +432,8 @@ def load_model(arguments):
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
-        description = json.loads(arrays["description"].item())
-        task, settings, program = (description[name] for name in ("task", "settings", "program"))
+        description = json.loads(arrays.pop("description").item())
+        task, settings, program = description["task"], description["settings"], description["program"]
     except FileNotFoundError:
         sys.exit(f"main.py: error: {path}: there is no model yet; {remedy(arguments)}")
     except Exception as error:  # A damaged or foreign file raises all kinds.
@@ -424,8 +447,10 @@ def load_model(arguments):
     model = AttentionModel(**settings)
     try:
         for weight in model.weights:
-            weight.assign(arrays[weight.path.removeprefix("model/")])
+            weight.assign(arrays.pop(weight.path.removeprefix("model/")))
     except (KeyError, TypeError, ValueError):
+        sys.exit(unfit)
+    if arrays:  # Of layers that this program does not have.
         sys.exit(unfit)
     if program != FILE_HASH:
         print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
@@ -433,7 +458,7 @@ def load_model(arguments):
 
 
 def kinds(settings):
-    """Return the type of each setting, a dict."""
+    """Return the type of each setting, a dict from names to types."""
     return {name: type(value) for name, value in settings.items()}
 
 
@@ -458,7 +483,7 @@ def remedy(arguments):
 
 
 @contextlib.contextmanager
-def float32():
+def keras_in_float32():
     """Let Keras compute in float32, and afterwards again in what a notebook or a keras.json has chosen."""
     floatx, policy = tf.keras.config.floatx(), tf.keras.config.dtype_policy()
     tf.keras.config.set_floatx("float32")
@@ -470,16 +495,18 @@ def float32():
         tf.keras.config.set_dtype_policy(policy)
 
 
-@float32()
+@keras_in_float32()
 def main(argv=None):
     """Train, test and plot as argv, a list of flags, says; exit with one line where that cannot be done."""
-    arguments, backend = parse_arguments(argv), tf.keras.backend.backend()
+    arguments = parse_arguments(argv)
+    backend = tf.keras.backend.backend()
     if backend != "tensorflow":
         sys.exit(f"main.py: error: Keras runs on {backend} here; restart Python, or the notebook's kernel")
     try:
-        if arguments.plot:  # As in train(): better now than later.
-            arguments.plotpath.mkdir(parents=True, exist_ok=True)
-        model, settings = train(arguments) if arguments.train else load_model(arguments)
+        if arguments.train:
+            model, settings = train(arguments)
+        else:
+            model, settings = load_model(arguments)
         if arguments.test:
             test(arguments, model, settings)
         if pyplot.get_fignums():

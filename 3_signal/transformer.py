@@ -1,11 +1,12 @@
 """The last page: a transformer that looks things up.
 
-A text introduces some names, each with its pet. Then it says one of these names again, and again one of them,
-and each time its pet follows. Here Ben is the first question, and `cat` the answer:
+A text introduces one to four names, each with its pet. Then it asks: it repeats one of these names after
+another, and each time the pet follows. Here Ben is the first question, and `cat` the answer:
 
     Anna dog Ben cat Cleo owl Dan hen Ben cat Dan hen Anna dog Dan hen
 
-The model is a language model. It reads such texts, and at each place it learns which word comes next.
+The model is a language model. It reads such texts, and at each place it learns which word comes next. It
+begins below, at `class Attention`.
 """
 
 # /// script
@@ -24,21 +25,23 @@ import sys
 
 # --- The flags ------------------------------------------------------------------------
 
-DEFAULTS = {"pairs": 4, "hidden": 32, "layers": 2, "heads": 4}  # For --train.
+# The settings of a model to train. --test takes those of the saved one.
+DEFAULTS = {"pairs": 4, "hidden": 32, "layers": 2, "heads": 4}
 HERE = pathlib.Path(__file__).parent
 ABOUT = "A model that looks things up. Begin with --train --test --plot. Defaults are in brackets."
 parser = argparse.ArgumentParser(
     "transformer.py", usage=argparse.SUPPRESS, description=ABOUT, allow_abbrev=False
 )
 parser.formatter_class = argparse.MetavarTypeHelpFormatter
-flag = parser.add_argument  # Flags of DEFAULTS stay None: --test must tell "not given" from "given".
+flag = parser.add_argument
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model answers, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
 flag("--steps", type=int, default=1500, help="training steps (%(default)s)")
 flag("--batchsize", type=int, default=100, help="texts per training step (%(default)s)")
 flag("--lr", type=float, default=1e-3, help="Adam's learning rate (%(default)s)")
-flag("--pairs", type=int, choices=range(1, 9), metavar="N", help=f"most in a text ({DEFAULTS['pairs']})")
+# The settings of a model have no default here, so that --test can tell "not given", None, from "given".
+flag("--pairs", type=int, choices=range(1, 9), metavar="N", help=f"at most, in a text ({DEFAULTS['pairs']})")
 flag("--hidden", type=int, help=f"numbers in a word's vector ({DEFAULTS['hidden']})")
 flag("--layers", type=int, help=f"blocks, one after the other ({DEFAULTS['layers']})")
 flag("--heads", type=int, help=f"heads of each attention ({DEFAULTS['heads']})")
@@ -51,7 +54,7 @@ flag("--input", type=str, metavar="TEXT", help='the text, such as "Anna dog Ben 
 
 
 def parse_arguments(argv=None):
-    """Return the flags, and the settings of a model to train; refuse what no model can do."""
+    """Return the flags and, as .settings, a dict, what they make of DEFAULTS; refuse what no model can do."""
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         parser.error(f'unrecognized: {" ".join(unknown)}; put a text in quotes: --input "Ben cat Ben"')
@@ -59,19 +62,23 @@ def parse_arguments(argv=None):
         parser.exit(2, parser.format_help())
     arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
     for name, value in vars(arguments).items():
-        least = {"seed": 0, "lr": 1e-9}.get(name, 1)
-        if type(value) in (int, float) and not least <= value < 2**32:
+        least = 0 if name == "seed" else 1
+        if type(value) is int and not least <= value < 2**32:
             parser.error(f"argument --{name}: must be at least {least} and below 2**32, not {value}")
-    arguments.plotpath = arguments.plotpath.expanduser()  # No shell does it in --plotpath=~/plots.
-    arguments.path = arguments.savepath.expanduser() / "transformer.npz"
+        if type(value) is float and not 0 < value < 2**32:
+            parser.error(f"argument --{name}: must be above 0 and below 2**32, not {value}")
+    for name in ("savepath", "plotpath"):  # Most shells leave --savepath=~/models as it is.
+        setattr(arguments, name, pathlib.Path(os.path.expanduser(vars(arguments)[name])))
+    arguments.path = arguments.savepath / "transformer.npz"
     given = {name: vars(arguments)[name] for name in DEFAULTS if vars(arguments)[name] is not None}
     arguments.settings = DEFAULTS | given
-    check(arguments, arguments.settings if arguments.train else {"pairs": 8} | given)
+    largest = {"pairs": 8}  # The saved settings are known only when the model is loaded.
+    check(arguments, arguments.settings if arguments.train else largest | given)
     return arguments
 
 
 def check(arguments, settings):
-    """Refuse flags that contradict the settings of a model, a dict, or each other."""
+    """Refuse flags that contradict the settings of a model, a dict, and a text that it cannot read."""
     for name, value in settings.items():
         if vars(arguments)[name] not in (None, value):
             parser.error(f"--{name} is {value} in {arguments.path}; leave it out, or change --savepath")
@@ -93,31 +100,27 @@ def vocabulary(pairs):
 
 
 def next_batch(generator, pairs, *shape, introduced=None):
-    """Return random texts of 4 * pairs words, int32 (*shape, 4 * pairs), as places in vocabulary(pairs).
+    """Return random texts, int32 (*shape, 4 * pairs): the numbers of their words in vocabulary(pairs).
 
     A text introduces 1 to `pairs` pairs, each number equally often, or as many as `introduced` says.
     """
     if introduced is None:
         introduced = generator.integers(1, pairs + 1, size=(*shape, 1))
     names = np.broadcast_to(np.arange(2 * pairs), (*shape, 2 * pairs))
-    names = generator.permuted(names, axis=-1)  # All different.
-    pets = generator.integers(2 * pairs, 4 * pairs, size=names.shape)  # Some may be the same.
+    names = generator.permuted(names, axis=-1)  # (*shape, 2 * pairs). All are different.
+    pets = generator.integers(2 * pairs, 4 * pairs, size=names.shape)  # One for each name; some are the same.
+    # A text has 2 * pairs turns, each a name and its pet: first each new name, then questions at random.
     turns = np.arange(2 * pairs)
     questions = generator.integers(introduced, size=names.shape)
-    turns = np.where(turns < introduced, turns, questions)
+    turns = np.where(turns < introduced, turns, questions)  # (*shape, 2 * pairs): whose turn it is.
     texts = np.stack([np.take_along_axis(words, turns, axis=-1) for words in (names, pets)], axis=-1)
-    return texts.reshape(*shape, 4 * pairs).astype(np.int32)
+    return texts.reshape(*shape, 4 * pairs).astype(np.int32)  # A name and its pet, a name and its pet, ...
 
 
 def answers(words):
-    """Return what is right: a dict from the place of each question, a name that comes again, to its pet."""
-    pets, right = {}, {}
-    for place in range(0, len(words), 2):
-        if words[place] in pets:
-            right[place] = pets[words[place]]
-        else:
-            pets[words[place]] = words[place + 1] if place + 1 < len(words) else None
-    return right
+    """Return what is right: a dict from each place where a name comes again to the pet of that name."""
+    names = range(0, len(words), 2)
+    return {place: words[words.index(words[place]) + 1] for place in names if words[place] in words[:place]}
 
 
 def read(text, pairs):
@@ -129,7 +132,8 @@ def read(text, pairs):
         parser.error(f"argument --input: {wrong!r} is unknown; the words are {' '.join(known.values())}")
     in_turn = all((word in NAMES) == (place % 2 == 0) for place, word in enumerate(words))
     questions = answers(words)
-    if not in_turn or not questions or (len(words) % 2 and len(words) - 1 not in questions):
+    ends_well = len(words) % 2 == 0 or len(words) - 1 in questions  # The last word may be a question.
+    if not in_turn or not questions or not ends_well:
         parser.error('argument --input: say names with their pets, then a name again, as in "Ben cat Ben"')
     if len(words) > 4 * pairs:
         parser.error(f"argument --input: at most {4 * pairs} words, not {len(words)}")
@@ -138,7 +142,7 @@ def read(text, pairs):
 
 if __name__ == "__main__":
     parse_arguments()  # Wrong flags do not wait for the imports. main() parses again.
-import main as lesson_3  # The main.py beside this file. It prepares the other imports.
+import main as lesson_3  # The main.py beside this file. It comes first, as it prepares the other imports.
 import matplotlib.pyplot as pyplot
 import numpy as np
 import tensorflow as tf
@@ -147,7 +151,9 @@ import tensorflow as tf
 
 
 class Attention(tf.keras.layers.Layer):
-    """Self-attention with heads and a causal mask: section 3.2 of Vaswani et al. (2017).
+    """Self-attention with heads and a causal mask.
+
+    Section 3.2 of Vaswani et al. (2017), "Attention is all you need", https://arxiv.org/abs/1706.03762.
 
     Call with float32 (batch, words, hidden).
 
@@ -162,7 +168,8 @@ class Attention(tf.keras.layers.Layer):
         self.heads = heads
 
     def build(self, shape):
-        square = (shape[-1], shape[-1])  # The heads' own matrices stand side by side in W_Q, W_K and W_V.
+        square = (shape[-1], shape[-1])
+        # The heads' own matrices stand side by side in W_Q, W_K and W_V, and below each other in W_O.
         self.W_Q = self.add_weight(name="W_Q", shape=square)
         self.W_K = self.add_weight(name="W_K", shape=square)
         self.W_V = self.add_weight(name="W_V", shape=square)
@@ -174,10 +181,10 @@ class Attention(tf.keras.layers.Layer):
         value = self.split(vectors @ self.W_V)  # (batch, heads, words, depth): what it gives.
         depth = key.shape[-1]
         logits = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, heads, words, words)
-        mask = np.tri(vectors.shape[1], dtype=bool)  # (words, words), False where a key comes later.
+        mask = np.tri(vectors.shape[1], dtype=bool)  # (words, words), False where the key is a later word.
         weights = tf.nn.softmax(tf.where(mask, logits, -np.inf))  # (batch, heads, words, words)
-        means = tf.transpose(weights @ value, (0, 2, 1, 3))  # (batch, words, heads, depth)
-        return tf.reshape(means, tf.shape(vectors)) @ self.W_O, weights  # (batch, words, hidden)
+        means = self.join(weights @ value)  # (batch, words, hidden)
+        return means @ self.W_O, weights
 
     def split(self, vectors):
         """Give each head its part of (batch, words, hidden): (batch, heads, words, depth)."""
@@ -185,11 +192,21 @@ class Attention(tf.keras.layers.Layer):
         parts = tf.reshape(vectors, (-1, words, self.heads, hidden // self.heads))
         return tf.transpose(parts, (0, 2, 1, 3))
 
+    def join(self, parts):
+        """Put the heads' parts, (batch, heads, words, depth), side by side again: (batch, words, hidden)."""
+        _, heads, words, depth = parts.shape
+        return tf.reshape(tf.transpose(parts, (0, 2, 1, 3)), (-1, words, heads * depth))
+
 
 class Block(tf.keras.layers.Layer):
-    """Attention, then two dense layers. Both read the vectors normalized, and add to them what they find.
+    """Attention, then two dense layers. Each part gets normalized vectors, and its result is added to them.
 
-    Call with float32 (batch, words, hidden). Returns the same shape, and the weights of the attention.
+    Lesson 3 normalizes the sum, as Vaswani et al. do. To normalize before each part is usual today: Xiong et
+    al. (2020), https://arxiv.org/abs/2002.04745. Call with float32 (batch, words, hidden).
+
+    Returns:
+        vectors: float32 (batch, words, hidden).
+        weights: float32 (batch, heads, words, words), of the attention.
     """
 
     def __init__(self, hidden, heads, name):
@@ -197,34 +214,36 @@ class Block(tf.keras.layers.Layer):
         self.norm_1 = tf.keras.layers.LayerNormalization(name="norm_1")
         self.attention = Attention(heads)
         self.norm_2 = tf.keras.layers.LayerNormalization(name="norm_2")
-        self.expand = tf.keras.layers.Dense(2 * hidden, "relu", name="expand")
+        self.expand = tf.keras.layers.Dense(2 * hidden, activation="relu", name="expand")
         self.contract = tf.keras.layers.Dense(hidden, name="contract")
 
     def call(self, vectors):
-        found, weights = self.attention(self.norm_1(vectors))
-        vectors += found  # (batch, words, hidden)
-        vectors += self.contract(self.expand(self.norm_2(vectors)))  # (batch, words, hidden)
+        found, weights = self.attention(self.norm_1(vectors))  # (batch, words, hidden)
+        vectors += found
+        expanded = self.expand(self.norm_2(vectors))  # (batch, words, 2 · hidden)
+        vectors += self.contract(expanded)  # (batch, words, hidden)
         return vectors, weights
 
 
 def normal():
-    """Return an initializer; one of its own for each array, since it draws the same numbers again."""
+    """Return a new initializer; one that is used twice would give words and positions the same numbers."""
     return tf.keras.initializers.RandomNormal(stddev=0.3)
 
 
 class Transformer(tf.keras.Model):
     """A vector for each word and one for its position, then blocks, then a score for each possible next word.
 
-    Call with int32 (batch, words), places in vocabulary(pairs), at most 4 * pairs - 1 words.
+    Call with int32 (batch, words), numbers of words in vocabulary(pairs), at most 4 * pairs - 1 words.
 
     Returns:
-        logits: float32 (batch, words, 4 * pairs), the scores of what comes next after each word.
+        logits: float32 (batch, words, len(vocabulary(pairs))), the scores of what comes next after each word.
         weights: list of float32 (batch, heads, words, words), the attention of each block.
     """
 
     def __init__(self, pairs, hidden, layers, heads):
         super().__init__(name="model")
-        size, longest = len(vocabulary(pairs)), 4 * pairs - 1  # The last word of a text is never read.
+        size = len(vocabulary(pairs))
+        longest = 4 * pairs - 1  # The last word of a text is only predicted.
         self.embedding = tf.keras.layers.Embedding(size, hidden, normal(), name="embedding")
         self.positions = self.add_weight(name="positions", shape=(1, longest, hidden), initializer=normal())
         self.blocks = [Block(hidden, heads, f"block_{layer + 1}") for layer in range(layers)]
@@ -238,7 +257,8 @@ class Transformer(tf.keras.Model):
         for block in self.blocks:
             vectors, weights = block(vectors)
             all_weights.append(weights)
-        return self.logits_layer(self.norm(vectors)), all_weights
+        logits = self.logits_layer(self.norm(vectors))  # (batch, words, size)
+        return logits, all_weights
 
 
 # --- Training, testing, plotting ------------------------------------------------------
@@ -247,7 +267,9 @@ class Transformer(tf.keras.Model):
 def train(arguments):
     """Train and save a model; print its loss, with --plot draw it. Return the model and its settings."""
     settings = arguments.settings
-    arguments.path.parent.mkdir(parents=True, exist_ok=True)  # If that fails, it had better fail now.
+    arguments.savepath.mkdir(parents=True, exist_ok=True)  # Better to fail now than after the training.
+    if arguments.plot:
+        arguments.plotpath.mkdir(parents=True, exist_ok=True)
     if arguments.seed is not None:
         tf.keras.utils.set_random_seed(arguments.seed)
     generator = np.random.default_rng(arguments.seed)
@@ -256,7 +278,7 @@ def train(arguments):
     optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
 
     @tf.function(jit_compile=True)
-    def run_steps(words, next_words):  # One batch for each training step. Returns the mean of their losses.
+    def run_steps(words, next_words):  # One batch for each training step. Returns the steps' mean loss.
         total = 0.0
         for index in tf.range(len(words)):
             with tf.GradientTape() as tape:
@@ -268,9 +290,10 @@ def train(arguments):
             total += loss
         return total / len(words)
 
-    # A call costs more than a small step, so it makes several, up to the next print or save.
+    # A call costs more than a small step, so it makes several: at most 50, and a divisor of both intervals.
     per_call = math.gcd(50, arguments.print_every, arguments.save_every)
-    losses, step, saved = [], 0, False
+    losses, step = [], 0
+    saved = None  # The path of the last checkpoint of this training.
     try:
         while step < arguments.steps:
             shape = (min(per_call, arguments.steps - step), arguments.batchsize)
@@ -283,52 +306,44 @@ def train(arguments):
                 losses.append((step, loss))
                 print(f"Iteration {step} - Loss {loss}", flush=True)
             if step % arguments.save_every == 0 or step == arguments.steps:
-                saved = save_model(arguments, model, step)
+                saved = save_model(arguments, model)
     except KeyboardInterrupt:
-        if saved or not arguments.path.exists():  # Else it would replace an earlier model.
-            saved = save_model(arguments, model, int(optimizer.iterations.numpy()))
-        state = f"what it has learnt is in {saved}" if saved else f"{arguments.path} is the earlier model"
-        print(f"transformer.py: stopped; {state}", file=sys.stderr)
+        step = int(optimizer.iterations.numpy())  # Ctrl-C waits for the end of a call; `step` lags behind.
+        if saved is None and arguments.path.exists():
+            print(f"transformer.py: stopped; {arguments.path} is still the earlier model", file=sys.stderr)
+        elif step > 0 and all(np.isfinite(weight).all() for weight in model.weights):
+            saved = save_model(arguments, model)
+            print(f"transformer.py: stopped; step {step} is saved in {saved}", file=sys.stderr)
         sys.exit(130)
     print(f"Training complete!\nModel saved to {saved}.", flush=True)
     if arguments.plot:
-        draw_losses(losses, lowest_loss(settings["pairs"]), arguments.plotpath / "transformer_loss.png")
+        draw_losses(losses, arguments.plotpath / "transformer_loss.png")
     return model, settings
-
-
-def lowest_loss(pairs):
-    """Return the mean loss, in nats per word, of one who knows how texts are made and recalls every pet."""
-    total = 0
-    for introduced in range(1, pairs + 1):
-        total += introduced * math.log(2 * pairs)  # Their pets, any of 2 * pairs.
-        for turn in range(1, introduced):  # Their names, but for the first; or a question could have come.
-            total += math.log((2 * pairs - turn) * (pairs - turn + 1) / (pairs - turn))
-        total += math.log(introduced * (pairs - introduced + 1))  # The first question; or one more new name.
-        total += (2 * pairs - introduced - 1) * math.log(introduced)  # The others. All answers are certain.
-    return total / pairs / (4 * pairs - 1)
 
 
 def test(arguments, model, settings):
     """Print a model's answers to a text, its attention and accuracy; with --plot, draw the attention."""
-    generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Other data than in the training.
-    pairs, known = settings["pairs"], vocabulary(settings["pairs"])
+    generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Not the data of the training.
+    pairs = settings["pairs"]
+    known = vocabulary(pairs)
     words = [known[number] for number in next_batch(generator, pairs, introduced=pairs)]
-    if arguments.input:  # In place of the drawn one.
+    if arguments.input:  # In place of the drawn one, so that the texts below stay the same.
         words = read(arguments.input, pairs)
     right = answers(words)
     print(f"\nText: \n{' '.join(words)}")
     words = words[: max(right) + 1]  # Up to the last question.
     logits, weights = model(np.array([[known.index(word) for word in words]]))
-    weights = np.array(weights)[:, 0].astype(np.float64)  # (layers, heads, words, words)
+    weights = np.array(weights)[:, 0]  # (layers, heads, words, words)
     for place, pet in right.items():
         print(f"\nQuestion at word {place}: {words[place]}")
         print(f"Prediction: {known[np.argmax(logits[0, place])]}")
         print(f"Truth: {pet}")
-        for layer, heads in enumerate(weights[:, :, place], start=1):
-            largest = [f"{words[row.argmax()]} at word {row.argmax()} ({row.max():.3f})" for row in heads]
+        for layer, rows in enumerate(weights[:, :, place], start=1):  # A row of weights for each head.
+            largest = [f"{words[row.argmax()]} at word {row.argmax()} ({row.max():.3f})" for row in rows]
             print(f"Layer {layer}, its heads attended mainly to: {', '.join(largest)}")
 
-    first, correct = 2 * pairs, []  # The first question comes when all pairs have been introduced.
+    first = 2 * pairs  # The first question comes when all pairs have been introduced.
+    correct = []
     for _ in range(10):
         texts = next_batch(generator, pairs, 1000, introduced=pairs)
         logits, _ = model(texts[:, : first + 1])
@@ -341,23 +356,23 @@ def test(arguments, model, settings):
 
 
 @pyplot.style.context("default")
-def draw_losses(losses, lowest, path):
+def draw_losses(losses, path):
     """Draw the loss over the training steps, from a list of (step, loss in nats), into a PNG file."""
     figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
     axes.plot(*np.transpose(losses), marker=".")
-    axes.axhline(lowest, color="black", linestyle="--", label="the lowest that is possible")
     axes.set(title="Transformer: loss", xlabel="Training step", ylabel="Cross-entropy (nats per word)")
-    axes.legend()
     lesson_3.save_figure(figure, path)
 
 
 @pyplot.style.context("default")
 def draw_heads(title, heads, words, path):
     """Draw attention weights, float (heads, words, words), two heads side by side, into a PNG file."""
-    lines, side = math.ceil(len(heads) / 2), 0.25 * len(words) + 1.2  # Inches.
-    figure = pyplot.figure(figsize=(2 * side, lines * side), layout="constrained")
+    columns = min(2, len(heads))
+    lines = math.ceil(len(heads) / columns)
+    side = 0.25 * len(words) + 1.2  # Of a heatmap, in inches.
+    figure = pyplot.figure(figsize=(columns * side, lines * side), layout="constrained")
     for head, weights in enumerate(heads, start=1):
-        axes = figure.add_subplot(lines, 2, head, title=f"{title}, head {head}")
+        axes = figure.add_subplot(lines, columns, head, title=f"{title}, head {head}")
         image = axes.imshow(weights, vmin=0, vmax=1)
         axes.set_xticks(range(len(words)), words, rotation=90)
         axes.set_yticks(range(len(words)), words)
@@ -367,17 +382,15 @@ def draw_heads(title, heads, words, path):
 
 # --- Saving and loading ---------------------------------------------------------------
 
-FILE_HASH = hashlib.sha256(pathlib.Path(__file__).read_text(encoding="utf-8").encode()).hexdigest()
+SOURCE = pathlib.Path(__file__).read_text(encoding="utf-8")  # Reading as text makes all line ends the same.
+FILE_HASH = hashlib.sha256(SOURCE.encode()).hexdigest()
 
 
-def save_model(arguments, model, step):
+def save_model(arguments, model):
     """Save a model, and what it takes to build it. Return the path to print."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
-    assert len(arrays) == len(model.weights), "two layers have the same name"
-    about = dict(task="Transformer", step=step, settings=arguments.settings, program=FILE_HASH)
-    return lesson_3.write_file(
-        arguments.path, lambda file: np.savez(file, description=json.dumps(about), **arrays)
-    )
+    arrays["description"] = json.dumps(dict(settings=arguments.settings, program=FILE_HASH))
+    return lesson_3.write_file(arguments.path, lambda file: np.savez(file, **arrays))
 
 
 def load_model(arguments):
@@ -386,40 +399,47 @@ def load_model(arguments):
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
-        about = json.loads(arrays.pop("description").item())
-        settings = {name: about["settings"][name] for name in DEFAULTS}
+        description = json.loads(arrays.pop("description").item())
+        settings = {name: description["settings"][name] for name in DEFAULTS}
     except FileNotFoundError:
-        flags = [
-            f" --{name} {value}" for name, value in arguments.settings.items() if value != DEFAULTS[name]
-        ]
-        sys.exit(f"transformer.py: error: {path}: no model yet; train one with --train{''.join(flags)}")
+        sys.exit(f"transformer.py: error: {path}: there is no model yet; {remedy(arguments)}")
     except Exception as error:  # A damaged or foreign file raises all kinds.
-        sys.exit(
-            f"transformer.py: error: {path} cannot be read ({type(error).__name__}); name another --savepath"
-        )
+        name = type(error).__name__
+        sys.exit(f"transformer.py: error: {path} cannot be read ({name}); name another --savepath")
     check(arguments, settings)
     model = Transformer(**settings)
     weights = {weight.path.removeprefix("model/"): weight for weight in model.weights}
-    if {name: weight.shape for name, weight in weights.items()} != {
-        name: arrays[name].shape for name in arrays
-    }:
+    shapes = {name: weight.shape for name, weight in weights.items()}
+    if shapes != {name: array.shape for name, array in arrays.items()}:
         sys.exit(f"transformer.py: error: {path} does not fit this file; undo an edit, or change --savepath")
     for name, weight in weights.items():
         weight.assign(arrays[name])
-    if about.get("program") != FILE_HASH:
+    if description.get("program") != FILE_HASH:
         print(f"transformer.py: transformer.py has changed since {path} was trained", file=sys.stderr)
     return model, settings
+
+
+def remedy(arguments):
+    """Return how to train a model where there is none."""
+    words = ["train one with --train"]
+    words += [f"--{name} {value}" for name, value in arguments.settings.items() if value != DEFAULTS[name]]
+    if arguments.savepath != parser.get_default("savepath"):
+        words.append(f"--savepath {arguments.savepath}")
+    return " ".join(words)
 
 
 # --- The program ----------------------------------------------------------------------
 
 
-@lesson_3.float32()
+@lesson_3.keras_in_float32()
 def main(argv=None):
     """Train, test and plot as argv, a list of flags, says; exit with one line where that cannot be done."""
     arguments = parse_arguments(argv)
     try:
-        model, settings = train(arguments) if arguments.train else load_model(arguments)
+        if arguments.train:
+            model, settings = train(arguments)
+        else:
+            model, settings = load_model(arguments)
         if arguments.test:
             test(arguments, model, settings)
         if pyplot.get_fignums():

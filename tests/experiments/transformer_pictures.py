@@ -52,7 +52,7 @@ def draw_losses(cache):
     figure, axes = pyplot.subplots(figsize=(8, 5.5), layout="constrained")
     for seed in LOSS_SEEDS:
         axes.plot(*np.transpose(cache.losses(transformer.AS_IT_IS, seed)), linewidth=2)
-    lowest = transformer.program().lowest_loss(4)
+    lowest = transformer.lowest_loss(4)
     axes.axhline(lowest, color="black", linestyle="--", label=f"the lowest possible, {lowest:.3f}")
     axes.set(xlabel="Training step", ylabel="Cross-entropy (nats per word)", ylim=(0.8, 1.8))
     axes.legend(loc="upper right")
