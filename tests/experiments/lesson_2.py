@@ -20,27 +20,24 @@ def setup(edit=None, flags=SELF):
 # The rows of the tables: what a page calls them, and what is trained.
 PLAIN, ASKING, ITSELF, ONE_STEP = setup(flags=""), setup(), setup("A"), setup(flags=f"{SELF} --steps 1")
 TRIO = {"plain": PLAIN, "`--self_att`": ASKING, "A": ITSELF}
+BY_STEPS = {f"{label}, 1,000 steps": each for label, each in TRIO.items()}
 LONG = {
-    f"{label}, {steps:,} steps": each._replace(flags=f"{each.flags} --steps {steps}".strip())
-    for steps in (2000, 4000)
+    f"{label}, 4,000 steps": each._replace(flags=f"{each.flags} --steps 4000".strip())
     for label, each in TRIO.items()
 }
-BY_STEPS = {f"{label}, 1,000 steps": each for label, each in TRIO.items()} | LONG
-NORMS = {
-    "D: a second scale and shift": setup("D", ""),
-    "E: a second norm": setup("E", ""),
-    "C: both, a second layer norm": setup("C", ""),
-    "B: both, and mixed with the average": setup("B"),
+MIXED, BLIND = "B: that, and mixed with the average", "F: as it learns to"
+EDITED = {
+    "C: a second layer norm": setup("C", ""),
+    MIXED: setup("B"),
+    "G: only to itself": setup("G"),
+    BLIND: setup("F"),
+    "F+B: to all four equally": setup("F+B"),
 }
-BLIND = {"G: only to itself": setup("G"), "F: as it learns to": setup("F")}
-AGAIN = {label: LONG[label] for label in ("A, 4,000 steps", "`--self_att`, 4,000 steps")}
-ELEVEN_TO_TWENTY = range(11, 21)
-SETUPS = [(each, TEN) for each in (ONE_STEP, *BY_STEPS.values(), *NORMS.values(), *BLIND.values())]
-SETUPS += [(each, ELEVEN_TO_TWENTY) for each in AGAIN.values()]
+ALL = BY_STEPS | LONG | EDITED
+PAIR = "A, 4,000 steps", "`--self_att`, 4,000 steps"
+SETUPS = [(each, TEN) for each in (ONE_STEP, *ALL.values())]
 BESIDE = {"Task 2": PLAIN, "Task 2 `--self_att`": ASKING}
-SETUPS += [(each, TWENTY) for each in BESIDE.values()]
-PAIRS = [(f"A, {steps} steps", f"`--self_att`, {steps} steps") for steps in ("1,000", "2,000", "4,000")]
-PAIRS += [("B: both, and mixed with the average", "C: both, a second layer norm")]
+SETUPS += [(each, TWENTY) for each in (*BESIDE.values(), *(LONG[label] for label in PAIR))]
 SCORES = ["sequences right", "counts right", "differences right"]
 LOSSES = ["loss", "loss of the counts", "loss of the difference"]
 
@@ -73,57 +70,34 @@ def weights_over_difference(model, differences=range(-6, 7)):
 
 def report(cache):
     """Print the tables of the laboratory of Lesson 2, with the models of a trainings.ModelCache."""
-    groups = {label: cache.models(each, TEN) for label, each in (BY_STEPS | NORMS | BLIND).items()}
     measuring.beside_the_original(TASK, {label: cache.models(each, TWENTY) for label, each in BESIDE.items()})
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
+    groups = {label: cache.models(each, TEN) for label, each in ALL.items()}
     compare_scores("Right and loss", groups, each=True)
-    print_pairs(groups, {label: cache.models(each, ELEVEN_TO_TWENTY) for label, each in AGAIN.items()})
+    print_pairs({label: cache.models(LONG[label], TWENTY) for label in PAIR})
     trio = {label: groups[f"{label}, 1,000 steps"] for label in TRIO}
-    asking, untrained = trio["`--self_att`"], cache.models(ONE_STEP, TEN)
-    print_probe(asking, untrained)
-    print_weights(trio, groups, asking, untrained)
-    interventions.report(asking, untrained, groups["F: as it learns to"])
+    print_weights(trio | {"B": groups[MIXED]}, groups[BLIND])
+    interventions.report(trio["`--self_att`"], cache.models(ONE_STEP, TEN), groups[BLIND])
 
 
-def print_pairs(groups, again):
-    """Print in how many pairs of training runs with one seed the first has the smaller loss."""
-    rows = []
-    pairs = [(first, second, groups[first], groups[second]) for first, second in PAIRS]
-    pairs += [(*(f"{label}, seeds 11 to 20" for label in again), *again.values())]
-    for first, second, *models in pairs:
-        wins = np.sum([np.less(*map(scores, pair))[4:] for pair in zip(*models, strict=True)], axis=0)
-        rows.append([first, second, *wins])
+def print_pairs(pair):
+    """Print in how many of twenty pairs of training runs with one seed the first has the smaller loss."""
+    wins = np.sum([np.less(*map(scores, models))[4:] for models in zip(*pair.values(), strict=True)], axis=0)
     head = ["the first", "the second", "smaller loss of the counts", "of the difference"]
-    measuring.table("In how many pairs with one seed the first has the smaller loss", head, rows)
+    title = "In how many pairs with one seed, of twenty, the first has the smaller loss"
+    measuring.table(title, head, [[*pair, *wins]])
 
 
-def print_probe(asking, untrained):
-    """Print what a new last layer for the difference reads from networks that have learnt nothing."""
-    queries = [interventions.random_query(model, seed) for seed, model in enumerate(asking)]
-    pairs = zip(untrained, queries, strict=True)
-    states = {"random queries, untrained": [interventions.first_states(*pair) for pair in pairs]}
-    head = ["", "with the new last layer"]
-    measuring.compare("From a network that has learnt nothing", head, states, interventions.probed, "%")
-
-
-def print_weights(trio, groups, asking, untrained):
+def print_weights(groups, blind):
     """Print to what output step 3 attends: letters, and other output steps."""
-    mixing = {"B": groups["B: both, and mixed with the average"]}
-    blind = groups["F: as it learns to"]
-    rows = trio | mixing
     head = ["the difference step's weight, relative to a blank", "on an 'A'", "on a 'B'", "on a 'C'"]
     head += ["the largest of the four over the smallest"]
     title, forms = "The difference step's weights on letters", ["{:.2f}"] * 4
-    measuring.compare(title, head, rows, interventions.beside_a_blank, *forms)
-    rows = {label: list(map(interventions.first_states, models)) for label, models in trio.items()}
-    queries = [interventions.random_query(model, seed) for seed, model in enumerate(asking)]
-    pairs = zip(untrained, queries, strict=True)
-    rows["random queries, untrained"] = [interventions.first_states(*pair) for pair in pairs]
+    measuring.compare(title, head, groups, interventions.beside_a_blank, *forms)
+    rows = {label: [interventions.first_states(model) for model in groups[label]]
+            for label in ("plain", "`--self_att`")}  # fmt: skip
     rows["F"] = list(map(interventions.blind_states, blind))
     head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
     head += ["the larger one gets more"]
     title, forms = "The difference step's weights on output steps", [*["{:.2f}"] * 4, "%"]
     measuring.compare(title, head, rows, interventions.on_counts, *forms)
-    rows = {f"{label}, never used": trio[label] for label in ("plain", "A")}
-    title, head = "What the attention to each other would be", ["", "a count on itself"]
-    measuring.compare(title, head, rows, interventions.on_itself, "{:.2f}")

@@ -12,7 +12,6 @@ import numpy as np
 from . import formula, measuring
 
 TASK = 2
-SIZES = 0.1, 0.3, 1.0  # Of random queries; those of the trained model are 1.
 
 
 @functools.cache
@@ -76,7 +75,8 @@ def probed(states):
 def with_other_weights(model):
     """Change all weights, or all queries, then give the model a new last layer.
 
-    Returns a dict from the change to the fractions of counts and differences right, then with the new layer.
+    Returns a dict from the change to the fractions of sequences, counts and differences right, and of
+    differences with the new layer.
     """
     answers, chances, right = cases().answers, cases().chances, {}
     states, random = first_states(model), first_states(model, random_query(model, 0))
@@ -88,8 +88,9 @@ def with_other_weights(model):
         ("control: random queries", random, all_weights(random)),
     ):
         changed = model.self_attention.layer_norm(weights @ vectors + vectors).numpy()
-        predicted = chances @ (model.logits_layer(changed).numpy().argmax(axis=-1) == answers)
-        right[name] = predicted[:3].mean(), predicted[3], *probed(changed)
+        correct = model.logits_layer(changed).numpy().argmax(axis=-1) == answers
+        of_steps = chances @ correct
+        right[name] = chances @ correct.all(axis=1), of_steps[:3].mean(), of_steps[3], *probed(changed)
     return right
 
 
@@ -146,7 +147,7 @@ def without(weights, step, amount):
 def with_less_weight(model):
     """Take weight away from what output step 3 attends to, where A ≠ B.
 
-    Returns a dict from the change to the weight taken, the fraction of differences right and that of zeros.
+    Returns a dict from the change to the weight taken and the fraction of differences right.
     """
     differ, larger, chances = unequal()
     states, difference = first_states(model)[differ], cases().answers[differ, 3]
@@ -159,7 +160,7 @@ def with_less_weight(model):
         ("all of the larger count's", larger, most),
     ):
         answers = predicted_difference(model, states, without(weights, step, amount))
-        measured[name] = chances @ amount, chances @ (answers == difference), chances @ (answers == 0)
+        measured[name] = chances @ amount, chances @ (answers == difference)
     return measured
 
 
@@ -244,22 +245,18 @@ def patched(model, states_of=first_states):
 
 def report(trained, untrained, blind):
     """Print it all, for lists of models with --self_att, trained and after one step, and of edit F."""
-    head = ["changed", "counts right", "differences right", "with the new last layer"]
+    head = ["changed", "sequences right", "counts right", "differences right", "with the new last layer"]
     title = "The weights of all output steps are changed"
-    measuring.compare_cases(title, head, trained, with_other_weights, *["%"] * 3)
-    rows = []
-    for size in (*SIZES, None):
-        label = f"random queries, {size:.0%} of the trained length" if size else "the model's own queries"
-        cells = []
-        for models in (untrained, trained):
-            queries = [random_query(like, seed, size) if size else None for seed, like in enumerate(trained)]
-            on_own = [on_itself(*pair)[0] for pair in zip(models, queries, strict=True)]
-            cells.append(measuring.summary(on_own))
-        rows.append([label, *cells])
-    head = ["a count's mean weight on itself", "before the training", "in the trained model"]
-    measuring.table("Random queries", head, rows)
-    head = ["taken from the difference step, A ≠ B", "how much", "differences right", "answers 0"]
-    measuring.compare_cases("Weight taken away", head, trained, with_less_weight, "{:.2f}", "%", "%")
+    measuring.compare_cases(title, head, trained, with_other_weights, *["%"] * 4)
+    rows = {"after the training": [(model, None) for model in trained],
+            "before the training": [(model, None) for model in untrained]}  # fmt: skip
+    for size, label in ((1, "random queries as long as trained"), (0.1, "random queries a tenth as long")):
+        queries = [random_query(like, seed, size) for seed, like in enumerate(trained)]
+        rows[f"before the training, {label}"] = list(zip(untrained, queries, strict=True))
+    head = ["a count's mean weight on itself", ""]
+    measuring.compare("On itself", head, rows, lambda pair: on_itself(*pair), "{:.2f}")
+    head = ["taken from the difference step, A ≠ B", "how much", "differences right"]
+    measuring.compare_cases("Weight taken away", head, trained, with_less_weight, "{:.2f}", "%")
     head = [
         "flipped in the difference step's own state, A ≠ B",
         "the larger count gets more",
