@@ -387,7 +387,6 @@ def test_each_edit_of_the_page_is_measured_and_changes_what_the_model_gives(tmp_
             assert same == (f"G {layer}" in (edit or ""))
         mask = np.tri(15, dtype=bool)
         assert (weights[1].numpy()[:, :, ~mask] > 0).any() == (edit == "J")
-        assert edit != "K" or np.allclose(weights[0], np.tri(15) / 15)
     for one, other in itertools.combinations(outputs.values(), 2):
         assert np.isfinite(one).all() and np.abs(one - other).max() > 0.01
 
@@ -397,7 +396,7 @@ def test_what_is_changed_after_the_training(short, transformer):
     model, (arrays, _) = load(transformer, short.savepath), contents(short.savepath)
     right = measured.right(model)
     before = model.get_weights()
-    assert measured.right_if_scaled(model)["logits of layer 2 × 0"][0] < right[0] - 0.2
+    assert measured.right_if_scaled(model)["logits of layer 2 × 0"][0] < right - 0.2
     assert all((one == other).all() for one, other in zip(before, model.get_weights()))
     text = measured.texts_of(model, 1).words[0, :9]
     with measured.scaled(model, 0, 2):
@@ -405,10 +404,10 @@ def test_what_is_changed_after_the_training(short, transformer):
         np.testing.assert_allclose(model(text[None])[0][0], logits, atol=1e-3)
     cases = measured.swapped(model)
     nothing, everything = cases["nothing"], cases["two pets in the text"]
-    assert nothing[1] > right[0] - 0.05 and nothing == pytest.approx(everything[::-1], abs=0.05)
+    assert nothing[1] > right - 0.05 and nothing == pytest.approx(everything[::-1], abs=0.05)
     texts = measured.texts_of(model)
     assert (texts.words[:, 9] == texts.words[np.arange(10000), 2 * texts.asked + 1]).all()
-    assert np.mean(measured.right_by_place(model)) == pytest.approx(right[0], abs=0.01)
+    assert np.mean(measured.right_by_place(model)) == pytest.approx(right, abs=0.01)
 
 
 # --- What it refuses --------------------------------------------------------------------------------------

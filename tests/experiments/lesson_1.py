@@ -23,24 +23,16 @@ LINEUP = {
     "A: equal weights": setup("A"),
     MAIN: setup(),
     "B: the own letter × 100": setup("B 100.0"),
-    "B+M: fixed as they are learnt": setup("B 3.8+M"),
 }
 LONG = {label: lineup._replace(flags="--steps 8000") for label, lineup in LINEUP.items()}
 PARTS = {
     MAIN: setup(),
     "D: no residual, so no query is added": setup("D"),
-    "E: no layer norm": setup("E"),
     "A: equal weights": setup("A"),
     "A+E: equal weights, no layer norm": setup("A+E"),
     "A+F: equal weights, a ReLU in place of layer norm": setup("A+F"),
-    "A+E+G: equal weights, no layer norm, a dense layer for each row": setup("A+E+G"),
 }
-LENGTHS = {
-    "`main.py`: average, layer norm": setup(),
-    "A+E+G: average, no layer norm": setup("A+E+G"),
-    "L: sum, layer norm": setup("L"),
-    SUM: setup("C"),
-}
+LENGTHS = {MAIN: setup(), SUM: setup("C")}
 DELAYED = {"H: no √depth": "H", "I: separate keys and values": "I", "J: additive score": "J"}
 SETUPS = [(each, TEN) for each in (*LINEUP.values(), *LONG.values(), *PARTS.values(), *LENGTHS.values())]
 SETUPS += [(setup(edit + more), TEN) for edit in DELAYED.values() for more in ("", "+K")]
@@ -61,9 +53,7 @@ def report(cache):
     print_lineup(cache)
     print_probes(cache)
     print_lengths(cache)
-    compare_scores(
-        "Parts taken away", {label: cache.models(each, TEN) for label, each in PARTS.items()}, True
-    )
+    print_parts(cache)
     print_delayed(cache)
 
 
@@ -78,7 +68,7 @@ def compare_scores(title, groups, each=False):
     measuring.compare(title, ["", "right", "loss"], groups, scores, "%", "{:.3f}", each=each)
 
 
-# --- The weights, before the training and after it ------------------------------------------------------
+# --- The weights and the queries ------------------------------------------------------------------------
 
 
 def preferences(model):
@@ -122,7 +112,7 @@ def untrained(cache, directions=None):
 
 
 def print_training(cache):
-    """Print how weights compare after the training, and what is right before it and after."""
+    """Print how weights compare after the training, and where queries point."""
     models = cache.models(setup(), TEN)
     times = np.array([preferences(model) for model in models])
     rows = []
@@ -131,7 +121,6 @@ def print_training(cache):
     measuring.table("The own letter's weight, times", ["", "times", "above 1"], rows)
     cosines = measuring.summary(np.ravel([query_key_cosines(model) for model in models]))
     print(f"\nThe cosine of an output step's query and its letter's key: {cosines}")
-    compare_scores("Before the training and after it", {"before": untrained(cache), "after": models})
 
 
 # --- The counting curve ---------------------------------------------------------------------------------
@@ -165,18 +154,13 @@ def weight_formula(counts, blank, letter, length=10):
 
 
 def print_counting_curve(cache):
-    """Print the total weight on 'A' for each count: measured, by the formula, and where weights are fixed."""
+    """Print the total weight on 'A' for each count, measured and by the formula."""
     models, counts = cache.models(setup(), TEN), np.arange(11)
     blank, letter = np.exp(np.log([ratios(model) for model in models]).mean(axis=0))
     measured = np.array([weight_by_count(model) for model in models])
     formula = weight_formula(counts, blank, letter)
     rows = [["measured", *map(measuring.summary, measured.T)]]
-    for label, weights in {
-        "formula": formula,
-        "equal weights": weight_formula(counts, 1, 1),
-        "own letter × 100": weight_formula(counts, 100, 100),
-    }.items():
-        rows.append([label, *(f"{weight:.2f}" for weight in weights)])
+    rows.append(["formula", *(f"{weight:.2f}" for weight in formula)])
     measuring.table("Total weight on 'A', by the number of 'A's", ["n", *counts], rows)
     apart = abs(measured.mean(axis=0) - formula).max()
     print(f"\nThe formula, with {blank:.2f} times a blank's weight and {letter:.2f} times another letter's,")
@@ -261,12 +245,6 @@ def print_factors(cache):
     measuring.table(f"Logits multiplied, {SHOWN!r}", ["logits", *FACTORS], rows)
 
     counts, measured = measuring.new_data(TASK).answers, [by_factor(model) for model in models]
-    rows = []
-    for count in range(7):
-        medians = np.array([np.median(answers[:, counts == count], axis=1) for answers, _ in measured])
-        ends = zip(medians.min(axis=0), medians.max(axis=0), strict=True)
-        rows.append([count, *(" or ".join(f"{end:g}" for end in sorted({*pair})) for pair in ends)])
-    measuring.table("The median answer, least or most", ["letters there", *FACTORS], rows)
     right = np.array([(answers == counts).all(axis=-1).mean(axis=-1) for answers, _ in measured])
     rows = [["right", *map(measuring.percent, right.T)]]
     measuring.table("Right, logits multiplied", ["logits", *FACTORS], rows)
@@ -301,27 +279,11 @@ def same_for_all(model):
     return right
 
 
-def with_other_deviation(model):
-    """Divide each sequence by the deviation of another one, in which the letter occurs 0 to 5 times, too."""
-    data, norm, generator = measuring.new_data(TASK), norm_of(model), np.random.default_rng(0)
-    (rest, deviation), triples = apart(model, data), []
-    for step, counts in enumerate(data.answers.T):
-        cases, with_count = np.flatnonzero(counts <= 5), [np.flatnonzero(counts == n) for n in range(6)]
-        wanted = generator.integers(6, size=len(cases))
-        others = [generator.choice(with_count[number]) for number in wanted]
-        answers = read_counts(model, norm.gamma * rest[cases, step] / deviation[others, step] + norm.beta)
-        triples.append([answers, wanted, counts[cases]])
-    return agreement(*np.concatenate(triples, axis=1))
-
-
 def print_standard_deviations(cache):
     """Print what layer norm divides by, how answers follow it, and what is said to letters of one kind."""
     groups = {label: cache.models(each, TEN) for label, each in LINEUP.items()}
     head = ["", "right, one c for all", "right, one standard deviation for all"]
     measuring.compare("One vector or one deviation for all", head, groups, same_for_all, "%", "%")
-    head = ["", "the deviation's count", "within one", "c's count", "control: both are the same"]
-    title = "Divided by another sequence's standard deviation"
-    measuring.compare(title, head, {MAIN: groups[MAIN]}, with_other_deviation, *["%"] * 4)
     data, means = measuring.new_data(TASK), []
     for model in groups[MAIN]:
         deviation = apart(model, data)[1][..., 0]
@@ -334,7 +296,7 @@ def print_standard_deviations(cache):
     head = ["the standard deviation of row", "A", "B", "C"]
     measuring.compare("Letters of one kind, `main.py`", head, deviations, list, *["{:.2f}"] * 3)
     rows = []
-    for label, each in {**PARTS, **LENGTHS}.items():
+    for label, each in (PARTS | LENGTHS).items():
         models = cache.models(each, TEN)
         texts = (measuring.spell(TASK, text).inputs for text in ONE_KIND)
         rows.append(
@@ -351,11 +313,11 @@ def read_logits(model, inputs):
 # --- The line-up, and what a new last layer reads -------------------------------------------------------
 
 
-def by_count(model, length=10):
-    """Return the fraction of sequences right, and of answers where the count is 0, 1, … 7."""
+def by_count(model, length):
+    """Return the fraction of answers right where the count is 0, 1, … 7."""
     data = measuring.new_data(TASK, max_len=length)
     right = measuring.logits_of(model, data.inputs).argmax(axis=-1) == data.answers
-    return [right.all(axis=-1).mean(), *(right[data.answers == number].mean() for number in range(8))]
+    return [right[data.answers == number].mean() for number in range(8)]
 
 
 def print_lineup(cache):
@@ -370,9 +332,6 @@ def print_lineup(cache):
         rows.append([label, *map(measuring.percent, columns)])
     head = ["right after", "2,000 steps", "2,000 steps, a new last layer", "8,000 steps"]
     measuring.table("The line-up", head, rows)
-    groups = {label: cache.models(each, TEN) for label, each in LINEUP.items()}
-    head, title = ["", "right", *range(8)], "Right by the number of letters there"
-    measuring.compare(title, head, groups, by_count, *["%"] * 9, each=True)
 
 
 def probe_data():
@@ -397,7 +356,6 @@ def print_probes(cache):
     groups = {
         MAIN: (models, 1),
         "`main.py`, all weights made equal": (models, 0),
-        "`main.py`, logits × 1½": (models, 1.5),
         "never trained, queries zeros": (untrained(cache), 1),
         "never trained, random queries of the usual size": (untrained(cache, "random"), 1),
         "never trained, each query along its letter's key": (untrained(cache, "key"), 1),
@@ -414,15 +372,17 @@ def print_probes(cache):
 # --- Other lengths --------------------------------------------------------------------------------------
 
 
+def ways(counts, length):
+    """Return how many sequences have these three counts, an int."""
+    a, b, c = counts
+    return math.comb(length, a) * math.comb(length - a, b) * math.comb(length - a - b, c)
+
+
 def predicted_at(length):
     """Return the chance that 10 · n / length rounds to n for each of the three counts n, exactly."""
     fits = np.rint(np.arange(length + 1) * 10 / length) == np.arange(length + 1)
-    chance = 0
-    for a, b, c in itertools.product(np.flatnonzero(fits).tolist(), repeat=3):
-        if a + b + c <= length:
-            ways = math.comb(length, a) * math.comb(length - a, b) * math.comb(length - a - b, c)
-            chance += ways / 4**length
-    return chance
+    triples = itertools.product(np.flatnonzero(fits).tolist(), repeat=3)
+    return sum(ways(each, length) for each in triples if sum(each) <= length) / 4**length
 
 
 def right_by_length(models, lengths=TESTED_LENGTHS):
@@ -441,17 +401,35 @@ def print_lengths(cache):
     curves = {label: right_by_length(cache.models(each, TEN), lengths) for label, each in LENGTHS.items()}
     rows = [[label, *map(measuring.percent, curve.T)] for label, curve in curves.items()]
     measuring.table("Right, trained at length 10", ["`--sample_len`", *lengths], rows)
-    (average, *_), rows = curves.values(), []
+    (average, _), rows = curves.values(), []
     for length, right in zip(lengths, average.T, strict=True):
         rows.append([length, f"{predicted_at(length):.1%}", measuring.percent(right)])
     measuring.table("Right, and predicted", ["`--sample_len`", "predicted", MAIN], rows)
     models = cache.models(setup(), TEN)
-    rows = {f"length {length}": [by_count(model, length)[1:] for model in models] for length in (9, 11)}
+    rows = {f"length {length}": [by_count(model, length) for model in models] for length in (9, 11)}
     title = "Right at another length, by the number of letters there"
     measuring.compare(title, ["", *range(8)], rows, list, *["%"] * 8)
 
 
-# --- The training ---------------------------------------------------------------------------------------
+# --- The parts, and the training -------------------------------------------------------------------------
+
+
+def most_in_one_order(length=10):
+    """Return the chance of the three counts of a sequence in increasing order, exactly.
+
+    With equal weights and no layer norm, no model gets more right than as many sequences: its rows can have
+    the same three counts right in one order only, and all orders have the same chance.
+    """
+    counts = itertools.combinations_with_replacement(range(length + 1), 3)
+    return sum(ways(each, length) for each in counts if sum(each) <= length) / 4**length
+
+
+def print_parts(cache):
+    """Print what is right where parts are taken away, and the bound for A+E."""
+    compare_scores(
+        "Parts taken away", {label: cache.models(each, TEN) for label, each in PARTS.items()}, True
+    )
+    print(f"\nThe most that any model with A+E can have right: {most_in_one_order():.2%}")
 
 
 def print_delayed(cache):

@@ -18,11 +18,7 @@ def setup(edit=None, flags="--pos_enc"):
 
 
 PLAIN, POSITIONS, ONE_VECTOR, WAVES = setup(flags=""), setup(), setup("A+B+D"), setup("C")
-ONE_STEP, LONGER, MASK = (
-    setup(flags="--pos_enc --steps 1"),
-    setup(flags="--pos_enc --steps 2200"),
-    setup("E", ""),
-)
+ONE_STEP, LONGER = setup(flags="--pos_enc --steps 1"), setup(flags="--pos_enc --steps 2200")
 BARE = "--pos_enc --enc_layers 0 --lr 0.01"
 LOOKING = setup(flags=BARE)
 # The tables of what is right: what a page calls a row, and what is trained.
@@ -39,17 +35,11 @@ TABLES = {
         "B: equal weights in the decoder": setup("B"),
         "A and B: equal weights in both": setup("A+B"),
         "A, B and D: and one vector, twenty runs": ONE_VECTOR,
-        "D: one vector, with attention": setup("D"),
     },
     f"Without an encoder layer, `{BARE}`": {
         "learnt weights": LOOKING,
         "B: equal weights from the start": setup("B", BARE),
         "F: six times the weight for the first letter, from the start": setup("F", BARE),
-    },
-    "A mask, without `--pos_enc`": {
-        "no mask": PLAIN,
-        "E: a causal mask": MASK,
-        "E, `--enc_layers 2`": setup("E", "--enc_layers 2"),
     },
 }
 WITH_TWENTY = POSITIONS, ONE_VECTOR, WAVES
@@ -101,7 +91,7 @@ def compare_scores(title, groups, each=False):
 def signal_row(model):
     """Return mean weights of the signal's row in the encoder, and the decoder's mean weight on the signal.
 
-    On itself, on another letter like it, on another letter, the ratio of these two, the decoder's.
+    On another letter like it, on another letter, the ratio of these two, the decoder's.
     """
     data = measuring.new_data(TASK)
     _, decoder, (encoder, *_) = model(data.inputs)
@@ -109,8 +99,8 @@ def signal_row(model):
     like = data.letters == data.letters[:, :1]
     different = weights[~like].mean()
     like[:, 0] = False
-    same, itself = weights[like].mean(), weights[:, 0].mean()
-    return itself, same, different, same / different, decoder.numpy()[:, 0, 0].mean()
+    same = weights[like].mean()
+    return same, different, same / different, decoder.numpy()[:, 0, 0].mean()
 
 
 def report(cache):
@@ -159,7 +149,6 @@ def print_order(cache):
         for label, each in TABLES[f"Without an encoder layer, `{BARE}`"].items()
     }
     groups |= {"without `--pos_enc`": cache.models(PLAIN, TEN), "`--pos_enc`": cache.models(POSITIONS, TEN)}
-    groups["E: a mask, never trained"] = cache.untrained(MASK, TEN)
     title = "Changed by another order of the letters"
     measuring.compare(title, ["", "logits"], groups, order_change, "{:.2g}")
     rows = []
@@ -168,8 +157,6 @@ def print_order(cache):
     for label, values in zip((
         "length of the first vector",
         "mean length of the ten others",
-        "mean cosine of the first with the others",
-        "mean cosine of the others with each other",
     ), lengths, strict=True):  # fmt: skip
         rows.append([label, measuring.summary(values)])
     for label, values in zip((
@@ -184,8 +171,8 @@ def print_weights(cache):
     """Print the encoder's weights before and after the training, and what is right under changed weights."""
     models = cache.models(POSITIONS, TWENTY)
     groups = {"after one training step": cache.models(ONE_STEP, TEN), "after 2,000, twenty runs": models}
-    head = ["", "itself", "a letter like it", "another letter", "like it / another", "decoder on the signal"]
-    measuring.compare("The signal's row", head, groups, signal_row, *["{:.3f}"] * 3, *["{:.2f}"] * 2)
+    head = ["", "a letter like it", "another letter", "like it / another", "decoder on the signal"]
+    measuring.compare("The signal's row", head, groups, signal_row, *["{:.3f}"] * 2, *["{:.2f}"] * 2)
     rows = []
     for label, factors in interventions.FACTORS.items():
         rights = [100 * interventions.right_with(model, *factors) for model in models]

@@ -8,7 +8,6 @@ TASK = 3
 FACTORS = {  # What the logits of the encoder and of the decoder are multiplied with.
     "nothing": (1, 1),
     "decoder: equal weights": (1, 0),
-    "decoder: logits × 1.5": (1, 1.5),
     "encoder: equal weights": (0, 1),
 }
 FIRST_MEAN = "the first letter's weighted mean"
@@ -87,12 +86,10 @@ def patched(model, new_layer=False):
     """
     last = new_last_layer(model) if new_layer else None
     data, others = measuring.new_data(TASK), measuring.new_data(TASK, seed=3000)
-    other_letters, other_signal = others.inputs.copy(), data.inputs.copy()
+    other_letters = others.inputs.copy()
     other_letters[:, 0] = data.inputs[:, 0]  # Ten other letters after this signal.
-    other_signal[:, 0] = np.roll(data.inputs[:, 0], 1, axis=-1)  # Another signal before these ten letters.
     own = data.answers[:, 0]
     of_letters = measuring.data_of(TASK, other_letters).answers[:, 0]
-    of_signal = measuring.data_of(TASK, other_signal).answers[:, 0]
 
     layer, vectors = model.encoder[0], embed(model, data.inputs)
     foreign = embed(model, other_letters)
@@ -100,42 +97,32 @@ def patched(model, new_layer=False):
     here = attend(layer, vectors)
     there = layer.attention.layer_norm(foreign_means + vectors).numpy()  # The residual stays.
     encoded, from_letters = dense(layer, here), dense(layer, there)
-    from_signal = encode(model, other_signal)
 
-    def answers(replacement, positions):
-        """Return the answers with vectors of other sequences at some positions of the encoder's output."""
+    def fractions(positions, cases):
+        """Return the two fractions with the other sequence's weighted means at these positions."""
         changed = encoded.copy()
-        changed[:, positions] = replacement[:, positions]
+        changed[:, positions] = from_letters[:, positions]
         features = decode(model, changed)
-        return last(features) if last else model.logits_layer(features).numpy().argmax(axis=-1)
+        predicted = last(features) if last else model.logits_layer(features).numpy().argmax(axis=-1)
+        return (predicted == of_letters)[cases].mean(), (predicted == own)[cases].mean()
 
-    def fractions(predicted, other, cases):
-        return (predicted == other)[cases].mean(), (predicted == own)[cases].mean()
-
-    first, rest, differ = [0], list(range(1, 11)), of_letters != own
-    first_mean = answers(from_letters, first)
-    measured = {
-        "nothing": fractions(answers(encoded, []), of_letters, differ),
-        FIRST_MEAN: fractions(first_mean, of_letters, differ),
-        f"{FIRST_MEAN}, of one with the same count": fractions(first_mean, of_letters, ~differ),
-        "the weighted mean of position 5": fractions(answers(from_letters, [5]), of_letters, differ),
-        "the weighted means of positions 1 to 10": fractions(answers(from_letters, rest), of_letters, differ),
+    differ = of_letters != own
+    return {
+        "nothing": fractions([], differ),
+        FIRST_MEAN: fractions([0], differ),
+        f"{FIRST_MEAN}, of one with the same count": fractions([0], ~differ),
+        "the weighted mean of position 5": fractions([5], differ),
+        "the weighted means of positions 1 to 10": fractions(list(range(1, 11)), differ),
     }
-    for place, positions in (("the first vector", first), ("the vectors of positions 1 to 10", rest)):
-        predicted = answers(from_signal, positions)
-        measured[f"{place}, of one with another signal"] = fractions(predicted, of_signal, of_signal != own)
-    return measured
 
 
 # --- The positional vectors -----------------------------------------------------------------------------
 
 
 def positions(model):
-    """Return the length of the first positional vector, the mean of the others, and cosines of the two."""
-    vectors = model.positional_encoding.numpy()[0]
-    lengths = np.linalg.norm(vectors, axis=-1)
-    cosines = (vectors @ vectors.T) / np.outer(lengths, lengths)
-    return lengths[0], lengths[1:].mean(), cosines[0, 1:].mean(), (cosines[1:, 1:].sum() - 10) / 90
+    """Return the length of the first positional vector, and the mean length of the others."""
+    lengths = np.linalg.norm(model.positional_encoding.numpy()[0], axis=-1)
+    return lengths[0], lengths[1:].mean()
 
 
 def other_positions(model):
