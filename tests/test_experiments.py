@@ -105,15 +105,6 @@ def test_fixed_weights_prefer_the_own_letter_by_their_ratio(edited):
     np.testing.assert_allclose(weights, (1 + 15 * np.eye(4)[1:]) / 19, atol=1e-6)
 
 
-def test_a_causal_mask_hides_what_comes_later(arrays, edited):
-    _, key, value = arrays
-    attention = edited(3, "E").Attention()
-    weights = attention(query=key, key=key, value=value)[1].numpy()
-    assert (np.triu(weights, 1) == 0).all()
-    np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
-    assert (attention(query=key[:, :1], key=key, value=value)[1].numpy() > 0).all()
-
-
 def test_sinusoids_are_those_of_the_formula(edited):
     module = edited(3, "C")
     encoding = module.AttentionModel(**module.DEFAULTS | {"pos_enc": True}).positional_encoding.numpy()[0]

@@ -123,6 +123,13 @@ def test_the_prediction_for_another_length_counts_all_sequences():
     assert LESSONS[1].predicted_at(7) == pytest.approx(right) and LESSONS[1].predicted_at(10) == 1
 
 
+def test_three_counts_in_increasing_order_by_all_sequences():
+    letters = np.array(list(itertools.product(range(4), repeat=6)))
+    counts = (letters[..., None] == np.arange(1, 4)).sum(axis=1)
+    assert LESSONS[1].most_in_one_order(6) == (np.diff(counts) >= 0).all(axis=1).mean()
+    assert f"{LESSONS[1].most_in_one_order():.2%}" == "26.63%"
+
+
 def test_agreement_is_that_of_answers_with_the_new_count():
     answers, wanted, counts = np.array([1, 2, 3, 4, 4]), np.array([1, 3, 5, 4, 4]), np.array([0, 0, 3, 4, 3])
     assert LESSONS[1].agreement(answers, wanted, counts) == [0.5, 0.75, 0.25, 1]
