@@ -186,7 +186,7 @@ def draw_forming(cache):
 
 def draw_lineup(cache):
     """Draw three heatmaps of one sequence without their names: flat, learnt, nearly perfect."""
-    three = list(lesson_1.LINEUP.values())[:3]
+    three = lesson_1.LINEUP.values()
     maps = {f"Model {number}": (SHOWN[1], attention(cache, setup, SHOWN[1]))
             for number, setup in enumerate(three, start=1)}  # fmt: skip
     draw_heatmaps(1, "lineup", maps, COUNTS, (8, 7.5))
