@@ -32,6 +32,7 @@ EDITED = {
     "G: only to itself": setup("G"),
     BLIND: setup("F"),
     "F+B: to all four equally": setup("F+B"),
+    "F+B, 4,000 steps": setup("F+B", f"{SELF} --steps 4000"),
 }
 ALL = BY_STEPS | LONG | EDITED
 PAIR = "A, 4,000 steps", "`--self_att`, 4,000 steps"
