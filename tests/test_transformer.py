@@ -493,7 +493,7 @@ def edited(tmp_path):
 
 def test_without_a_model_it_says_how_to_train_one(tmp_path):
     completed = program.in_process(SCRIPT, "--test", "--pairs", 8, "--savepath", tmp_path)
-    refused(completed, 1, tmp_path, "--train --pairs 8")
+    refused(completed, 1, tmp_path, f"train one with --train --pairs 8 --savepath {tmp_path}")
 
 
 def test_a_damaged_and_a_foreign_file_are_refused(savepath, trained):
@@ -537,6 +537,16 @@ def test_a_folder_that_cannot_be_made_is_named(savepath):
     completed = program.in_process(SCRIPT, "--train", "--savepath", folder)
     refused(completed, 1, folder, "--savepath")
     assert not completed.stdout
+
+
+def test_ctrl_c_before_the_first_step_saves_nothing(tmp_path, transformer, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(transformer, "next_batch", interrupted)
+    with pytest.raises(SystemExit) as stopped:
+        transformer.main(["--train", "--savepath", str(tmp_path)])
+    assert stopped.value.code == 130 and not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
