@@ -96,9 +96,13 @@ def test_an_edit_that_changes_the_weights_is_named_as_the_cause(savepath, edited
 
 def test_a_model_with_a_layer_more_is_not_read_without_it(savepath, edited):
     """As after a training with an edit that is undone: its other weights would answer nothing rightly."""
-    norm = 'self.key_layer = tf.keras.layers.Dense(hidden, name="key_layer")\n'
-    path = edited(norm, norm + " " * 8 + 'self.second = self.add_weight(name="second", shape=(1,))\n')
+    line = '        self.logits_layer = tf.keras.layers.Dense(max_len + 1, name="logits_layer")\n'
+    second = '        self.second_norm = tf.keras.layers.LayerNormalization(name="second_norm")\n'
+    source = program.source(1).replace(line, line + second)
+    source = source.replace("self.logits_layer(decoding)", "self.logits_layer(self.second_norm(decoding))")
+    path = edited(program.source(1), source)
     assert program.output_of(path, "--train", "--steps", 1, "--savepath", savepath)
+    assert "second_norm/gamma" in program.contents(savepath)[0]
     completed = program.in_process(1, "--test", "--savepath", savepath)
     program.refused(completed, 1, savepath / "checkpoint.npz", "does not fit", "undo an edit")
 
