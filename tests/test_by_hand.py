@@ -72,11 +72,11 @@ def test_exp_turns_differences_into_ratios():
 
 
 def test_standard_deviations():
-    """What layer normalization divides by in the two rows of Lesson 1, each with the query that it adds."""
+    """What layer normalization divides by in Lesson 1, with the query for 'A' added and with that for 'B'."""
     mean = np.eye(4)[[1, 2, 0, 2, 3]].mean(axis=0)
-    assert f"The mean is ({' '.join(f'{number:.1f}'[1:] for number in mean)})" in text(1)
+    assert f"have the mean ({' '.join(f'{number:.1f}'[1:] for number in mean)})" in text(1)
     deviations = [(mean + 2.8 * np.eye(4)[letter]).std() for letter in (1, 2)]
-    assert f"is {deviations[0]:.2f} in row A and {deviations[1]:.2f} in row B" in text(1)
+    assert f"its standard deviation is {deviations[0]:.2f}. With B's it is {deviations[1]:.2f}" in text(1)
 
 
 def test_dot_product_and_additive_attention_in_code(capsys):
