@@ -71,14 +71,6 @@ def test_exp_turns_differences_into_ratios():
     assert f"e^1.4 = {weights[0] / weights[1]:.3f} times" in text(1)
 
 
-def test_standard_deviations():
-    """What layer normalization divides by in the two rows of Lesson 1, each with the query that it adds."""
-    mean = np.eye(4)[[1, 2, 0, 2, 3]].mean(axis=0)
-    assert f"The mean is ({' '.join(f'{number:.1f}'[1:] for number in mean)})" in text(1)
-    deviations = [(mean + 2.8 * np.eye(4)[letter]).std() for letter in (1, 2)]
-    assert f"is {deviations[0]:.2f} in row A and {deviations[1]:.2f} in row B" in text(1)
-
-
 def test_dot_product_and_additive_attention_in_code(capsys):
     """What the answers of Lesson 1 compute is what Keras computes, on the page and on other arrays."""
     page = program.script(1).with_name("README.md").read_text(encoding="utf-8")
