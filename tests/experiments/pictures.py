@@ -3,7 +3,6 @@
 `draw(task, cache)` draws those of one lesson; by_hand.py has those of the examples computed by hand.
 """
 
-
 import matplotlib.pyplot as pyplot
 import numpy as np
 from scipy import special
@@ -20,7 +19,7 @@ INPUT, ATTENDED = "Input step (␣ is the blank)", "Letter that is attended to; 
 TEN, OF_TEN = range(1, 11), "median of 10 training runs"
 POSITIONS = {"without positions": lesson_3.PLAIN, "with --pos_enc": lesson_3.POSITIONS}
 LEFT = {"loc": "left", "fontsize": 15}
-ENDS = {1: [0.5], 2: [0.3, 1], 3: [0.5]}  # The colours of heatmaps end at the first that no weight is above.
+ENDS = {1: [0.5], 2: [0.3, 1]}  # The colours of heatmaps end at the first that no weight is above.
 
 
 def save(figure, task, name):
