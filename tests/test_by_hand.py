@@ -191,20 +191,6 @@ def test_a_name_and_a_pet_in_one_vector(capsys):
         assert f"({written(swapped.mean(axis=0), ' ')})" in page
 
 
-def test_two_heads():
-    """The table of the fold: the weights of each head, its mean, and what W_O makes of them."""
-    source = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
-    page, vectors = text(3, "transformer.md"), np.array([(3, 0, 3), (0, 3, 1), (1, -1, 0)])
-    keys, values, results = vectors[:, :2], vectors[:, 2], []
-    for query in (np.array([2, 0]), np.array([0, 2])):
-        weights, sharper = attend(query, keys)[2], attend(2 * query, keys)[2]
-        results.append((weights @ values, sharper @ values))
-        row = cells(source, f"({query[0]}, {query[1]})")
-        assert row == [*(f"{weight:.2f}"[1:] for weight in weights), f"{weights @ values:.2f}"]
-    once, twice = np.subtract(*results)
-    assert f"the result is {once:.2f}," in page and f"(0, 4), it is {twice:.2f}." in page
-
-
 def test_mask():
     page = text(3, "transformer.md")
     vectors = np.sqrt(1.4 * np.sqrt(2)) * np.eye(2)[[0, 1, 0]]

@@ -368,6 +368,33 @@ def test_the_first_sample_of_the_page_is_as_it_is_printed():
     assert question["truth"] == answers(words)[8] and [len(heads) for heads in question["layers"]] == [4, 4]
 
 
+def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
+    """Head 0 finds which pair the question was in, the others fetch the four pets, dense layers pick one."""
+    numbers, pairs, names, positions, asked, pets = 80, 4, 8, 16, 31, 35  # The last four: where these begin.
+    model = transformer.Transformer(pairs, numbers, 1, 1 + pairs)
+    (block,) = model.blocks
+    query, key, value, output, expand, contract = (np.zeros((numbers, numbers)) for _ in range(6))
+    expand, contract, unit = np.zeros((numbers, 160)), np.zeros((160, numbers)), np.eye(numbers)
+    query[range(names), range(names)] = key[range(names), range(names)] = 8
+    for pair in range(pairs):
+        value[positions + 2 * pair, pair] = output[pair, asked + pair] = 1
+        start = 16 * (1 + pair)  # Of this head's numbers.
+        query[positions:asked, start] = key[positions + 2 * pair + 1, start] = 8
+        for pet in range(8):
+            unit_of_both = 8 * pair + pet  # This pair is asked for, and it has this pet.
+            value[names + pet, start + pet] = output[start + pet, pets + unit_of_both] = 1
+            expand[[asked + pair, pets + unit_of_both], unit_of_both] = 1
+            contract[unit_of_both, names + pet] = 50
+    model.embedding.embeddings.assign(unit[:positions])
+    model.positions.assign(unit[None, positions:asked])
+    for weight, array in zip(block.attention.weights, (query, key, value, output), strict=True):
+        weight.assign(array)
+    block.expand.set_weights([expand, np.full(160, -5)])
+    block.contract.kernel.assign(contract)
+    model.logits_layer.kernel.assign(unit[:, :positions])
+    assert measured.right(model)[0] == 1
+
+
 # --- What is measured -----------------------------------------------------------------------------------
 
 
