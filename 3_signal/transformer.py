@@ -306,13 +306,13 @@ def train(arguments):
                 losses.append((step, loss))
                 print(f"Iteration {step} - Loss {loss}", flush=True)
             if step % arguments.save_every == 0 or step == arguments.steps:
-                saved = save_model(arguments, model)
+                saved = save_model(arguments, model, step)
     except KeyboardInterrupt:
         step = int(optimizer.iterations.numpy())  # Ctrl-C waits for the end of a call; `step` lags behind.
         if saved is None and arguments.path.exists():
             print(f"transformer.py: stopped; {arguments.path} is still the earlier model", file=sys.stderr)
         elif step > 0 and all(np.isfinite(weight).all() for weight in model.weights):
-            saved = save_model(arguments, model)
+            saved = save_model(arguments, model, step)
             print(f"transformer.py: stopped; step {step} is saved in {saved}", file=sys.stderr)
         sys.exit(130)
     print(f"Training complete!\nModel saved to {saved}.", flush=True)
@@ -386,10 +386,11 @@ SOURCE = pathlib.Path(__file__).read_text(encoding="utf-8")  # Reading as text m
 FILE_HASH = hashlib.sha256(SOURCE.encode()).hexdigest()
 
 
-def save_model(arguments, model):
+def save_model(arguments, model, step):
     """Save a model, and what it takes to build it. Return the path to print."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
-    arrays["description"] = json.dumps(dict(settings=arguments.settings, program=FILE_HASH))
+    about = dict(task="Transformer", step=step, settings=arguments.settings, program=FILE_HASH)
+    arrays["description"] = json.dumps(about)
     return lesson_3.write_file(arguments.path, lambda file: np.savez(file, **arrays))
 
 

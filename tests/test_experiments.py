@@ -233,6 +233,7 @@ MEASURED = """
 | --- | --- | --- |
 | `A` | 1.0% (0.5 to 2.0) | 3 (2 to 4) |
 | B | 5.0% (4.0 to 6.0) | 7 (6 to 8) |
+| C 1: equal | 2.0% (1.0 to 3.0) | 4 (3 to 5) |
 
 It ends at 9.0 (8.0 to 9.5).
 """
@@ -244,6 +245,8 @@ It ends at 9.0 (8.0 to 9.5).
         (MEASURED, 0),
         ("| | two |\n| --- | --- |\n| B | 7 (6 to 8) |\n", 0),  # A page may show less.
         ("| | two |\n| --- | --- |\n| [`A`](#a) | 3 (2 to 4) |\n", 0),
+        ("| | two |\n| --- | --- |\n| equal | 4 (3 to 5) |\n", 0),
+        ("| | two |\n| --- | --- |\n| equal | 7 (6 to 8) |\n", 1),
         ("It is 9.0 (8.0\nto 9.5), or 5.0% (4.0 to 6.0).", 0),
         ("| | two |\n| --- | --- |\n| B | 7 (6 to 9) |\n", 1),  # A digit.
         ("| | two |\n| --- | --- |\n| B | 3 (2 to 4) |\n", 1),  # Another row's.

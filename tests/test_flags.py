@@ -37,6 +37,7 @@ WRONG = [
     ("123", "--plot=yes", "'yes'"),
     ("123", "--step 5", "unrecognized arguments: --step 5; see --help"),
     ("123", "extra", "unrecognized arguments: extra; see --help"),
+    ("123", "--input AB --stpes 5", "unrecognized arguments: --stpes 5; see --help"),
     ("13", "--self_att", "unrecognized"),
     ("12", "--pos_enc", "unrecognized"),
 ]

@@ -355,3 +355,20 @@ def test_inside_another_page_it_stays_itself(page):
     page.turn({"attention": 2})
     assert page.seen()["answers"] == ["4", "5", "4"] and page.accuracy() < 100
     page.driver.switch_to.default_content()
+
+
+def test_a_copy_that_a_browser_has_saved_is_the_page_again(page, tmp_path):
+    """As Ctrl-S writes it: what was shown is in it."""
+    options = [option.text for option in page.all("#model option")]
+    page.visit("#vote")
+    page.button("Show").click()
+    page.wait(lambda: "What does that tell you?" in page.find("shown").text)
+    copy = tmp_path / "copy.html"
+    html = page.driver.execute_script("return document.documentElement.outerHTML")
+    copy.write_text(f"<!DOCTYPE html>{html}", encoding="utf-8")
+    page.driver.get(copy.as_uri())
+    assert page.seen()["shown"] == ["vote"] and page.find("shown").text == ""
+    assert page.button("Show").is_enabled() and not page.find("needs").is_displayed()
+    page.driver.get(copy.as_uri() + "#model=counting")
+    assert [option.text for option in page.all("#model option")] == options
+    assert page.seen()["answers"] == ["2", "3", "2"]

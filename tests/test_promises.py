@@ -26,7 +26,8 @@ MEMORY = pytest.mark.skipif(sys.platform == "darwin", reason="macOS promises any
 
 
 def test_where_nothing_was_trained_it_says_so_and_leaves_nothing(tmp_path):
-    completed = program.in_process(1, "--test", "--savepath", tmp_path / "models")
+    paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
+    completed = program.in_process(1, "--test", "--plot", *paths)
     program.refused(completed, 1, tmp_path / "models", "no model yet", "--train")
     assert not list(tmp_path.iterdir())
 
@@ -91,6 +92,19 @@ def test_an_edit_that_changes_the_weights_is_named_as_the_cause(savepath, edited
     completed = program.in_process(path, "--test", "--savepath", savepath)
     program.refused(completed, 1, savepath / "checkpoint.npz", "edit", "--savepath")
     assert "--train" not in completed.stderr
+
+
+def test_a_model_with_a_layer_more_is_not_read_without_it(savepath, edited):
+    """As after a training with an edit that is undone: its other weights would answer nothing rightly."""
+    line = '        self.logits_layer = tf.keras.layers.Dense(max_len + 1, name="logits_layer")\n'
+    second = '        self.second_norm = tf.keras.layers.LayerNormalization(name="second_norm")\n'
+    source = program.source(1).replace(line, line + second)
+    source = source.replace("self.logits_layer(decoding)", "self.logits_layer(self.second_norm(decoding))")
+    path = edited(program.source(1), source)
+    assert program.output_of(path, "--train", "--steps", 1, "--savepath", savepath)
+    assert "second_norm/gamma" in program.contents(savepath)[0]
+    completed = program.in_process(1, "--test", "--savepath", savepath)
+    program.refused(completed, 1, savepath / "checkpoint.npz", "does not fit", "undo an edit")
 
 
 def test_a_flag_that_a_student_adds(savepath, edited):
@@ -158,6 +172,13 @@ def test_home_is_home_behind_an_equals_sign(tmp_path, monkeypatch):
         "checkpoint.npz",
         "loss.png",
     ]
+
+
+def test_a_home_that_nobody_has_is_a_folder(tmp_path, monkeypatch):
+    """As for a shell, which leaves the name as it is."""
+    monkeypatch.chdir(tmp_path)
+    program.output_of(1, "--train", "--steps", 1, "--savepath=~nobody-of-this-name/models")
+    assert program.files(tmp_path / "~nobody-of-this-name" / "models") == ["checkpoint.npz"]
 
 
 @pytest.mark.parametrize(("number", "saved"), ((errno.EINVAL, 1), (errno.ENOTSUP, 1), (errno.ENOSPC, 2000)))

@@ -368,6 +368,33 @@ def test_the_first_sample_of_the_page_is_as_it_is_printed():
     assert question["truth"] == answers(words)[8] and [len(heads) for heads in question["layers"]] == [4, 4]
 
 
+def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
+    """Head 0 finds which pair the question was in, the others fetch the four pets, dense layers pick one."""
+    numbers, pairs, names, positions, asked, pets = 80, 4, 8, 16, 31, 35  # The last four: where these begin.
+    model = transformer.Transformer(pairs, numbers, 1, 1 + pairs)
+    (block,) = model.blocks
+    query, key, value, output, expand, contract = (np.zeros((numbers, numbers)) for _ in range(6))
+    expand, contract, unit = np.zeros((numbers, 160)), np.zeros((160, numbers)), np.eye(numbers)
+    query[range(names), range(names)] = key[range(names), range(names)] = 8
+    for pair in range(pairs):
+        value[positions + 2 * pair, pair] = output[pair, asked + pair] = 1
+        start = 16 * (1 + pair)  # Of this head's numbers.
+        query[positions:asked, start] = key[positions + 2 * pair + 1, start] = 8
+        for pet in range(8):
+            unit_of_both = 8 * pair + pet  # This pair is asked for, and it has this pet.
+            value[names + pet, start + pet] = output[start + pet, pets + unit_of_both] = 1
+            expand[[asked + pair, pets + unit_of_both], unit_of_both] = 1
+            contract[unit_of_both, names + pet] = 50
+    model.embedding.embeddings.assign(unit[:positions])
+    model.positions.assign(unit[None, positions:asked])
+    for weight, array in zip(block.attention.weights, (query, key, value, output), strict=True):
+        weight.assign(array)
+    block.expand.set_weights([expand, np.full(160, -5)])
+    block.contract.kernel.assign(contract)
+    model.logits_layer.kernel.assign(unit[:, :positions])
+    assert measured.right(model)[0] == 1
+
+
 # --- What is measured -----------------------------------------------------------------------------------
 
 
@@ -492,7 +519,7 @@ def edited(tmp_path):
 
 def test_without_a_model_it_says_how_to_train_one(tmp_path):
     completed = program.in_process(SCRIPT, "--test", "--pairs", 8, "--savepath", tmp_path)
-    refused(completed, 1, tmp_path, "--train --pairs 8")
+    refused(completed, 1, tmp_path, f"train one with --train --pairs 8 --savepath {tmp_path}")
 
 
 def test_a_damaged_and_a_foreign_file_are_refused(savepath, trained):
@@ -536,6 +563,16 @@ def test_a_folder_that_cannot_be_made_is_named(savepath):
     completed = program.in_process(SCRIPT, "--train", "--savepath", folder)
     refused(completed, 1, folder, "--savepath")
     assert not completed.stdout
+
+
+def test_ctrl_c_before_the_first_step_saves_nothing(tmp_path, transformer, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(transformer, "next_batch", interrupted)
+    with pytest.raises(SystemExit) as stopped:
+        transformer.main(["--train", "--savepath", str(tmp_path)])
+    assert stopped.value.code == 130 and not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")

@@ -15,7 +15,7 @@ TRAINED = {
     1: {"models/": lesson_1.setup(), "models/sure": lesson_1.setup("B 100.0"),
         "models/sum": lesson_1.setup("C")},
     2: {"models/": lesson_2.PLAIN, "models/ --self_att": lesson_2.ASKING,
-        "models/long": lesson_2.LONG["plain, 4,000 steps"], "models/even --self_att": lesson_2.setup("B")},
+        "models/long": lesson_2.LONG["plain, 4,000 steps"]},
     3: {"models/": lesson_3.PLAIN, "models/ --pos_enc": lesson_3.POSITIONS,
         "models/start --pos_enc": lesson_3.ONE_STEP},
 }  # fmt: skip

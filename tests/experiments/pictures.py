@@ -3,8 +3,6 @@
 `draw(task, cache)` draws those of one lesson; by_hand.py has those of the examples computed by hand.
 """
 
-import itertools
-
 import matplotlib.pyplot as pyplot
 import numpy as np
 from scipy import special
@@ -21,7 +19,7 @@ INPUT, ATTENDED = "Input step (␣ is the blank)", "Letter that is attended to; 
 TEN, OF_TEN = range(1, 11), "median of 10 training runs"
 POSITIONS = {"without positions": lesson_3.PLAIN, "with --pos_enc": lesson_3.POSITIONS}
 LEFT = {"loc": "left", "fontsize": 15}
-ENDS = {1: [0.5], 2: [0.3, 1], 3: [0.5]}  # The colours of heatmaps end at the first that no weight is above.
+ENDS = {1: [0.5], 2: [0.3, 1]}  # The colours of heatmaps end at the first that no weight is above.
 
 
 def save(figure, task, name):
@@ -233,14 +231,6 @@ def draw_step_3(cache):
     draw_curves(2, "step_3", titles, points, dict(zip(labels, np.moveaxis(weights, 2, 0), strict=True)))
 
 
-def draw_orders(cache):
-    """Draw the decoder's weights on two orders of the same letters, without and with positions."""
-    maps = {}
-    for (label, setup), text in itertools.product(POSITIONS.items(), (SHOWN[3], "CBABBCABCAB")):
-        maps[f"{label}, signal '{text[0]}'"] = (text, attention(cache, setup, text))
-    draw_heatmaps(3, "orders", maps, [], (8, 7), across=ATTENDED)
-
-
 def draw_before_and_after(cache):
     """Draw what the first letter and the decoder's query attend to, after one training step and after all."""
     figure, planes = pyplot.subplots(2, 1, figsize=(8, 7), layout="constrained", sharey=True)
@@ -303,6 +293,6 @@ def draw(task, cache):
     for draw_picture in {
         1: (draw_lineup, draw_forming, draw_counting_curve, draw_lengths),
         2: (draw_differences, draw_step_3),
-        3: (draw_before_and_after, draw_trace, draw_orders, draw_losses),
+        3: (draw_before_and_after, draw_trace, draw_losses),
     }[task]:
         draw_picture(cache)

@@ -63,11 +63,13 @@ def differences(page, measured):
     A cell of a table must be that of the results' row with the same label, under the same head. If that row
     has no such head, its ranges must be in the row; where there is no such row, it must have none. Ranges in
     the text must be somewhere in the results. A column of another program's own figures is not looked up.
+    Of a label with a colon, such as "G 1: equal weights", a page may say only what comes before or after it.
     """
     page, measured = (text.replace("−", "-") for text in (page, measured))
     rows, different = collections.defaultdict(list), []
     for label, head, cell in tables(measured):
-        rows[label].append((head, cell))
+        for name in {label, *label.split(": ")}:
+            rows[name].append((head, cell))
     for label, head, cell in tables(page):
         same = [other for above, other in rows[label] if above == head]
         in_row = ranges(" ".join(other for _, other in rows[label]))
