@@ -71,6 +71,16 @@ def test_exp_turns_differences_into_ratios():
     assert f"e^1.4 = {weights[0] / weights[1]:.3f} times" in text(1)
 
 
+def test_layer_normalization():
+    """A vector and twice this vector give the same, but not after the same vector is added to both."""
+    vectors = np.array([(1, 3, 5, 7), (2, 6, 10, 14)])
+    normalized = [(vector - vector.mean()) / vector.std() for vector in vectors]
+    assert f"({written(normalized[0])})" in text(1) and normalized[0] == pytest.approx(normalized[1])
+    assert f"√{vectors[0].var():.0f} = {vectors[0].std():.2f} they" in text(1)
+    added = [(vector - vector.mean()) / vector.std() for vector in vectors + (1, 0, 0, 0)]
+    assert abs(added[0] - added[1]).max() > 0.1
+
+
 def test_dot_product_and_additive_attention_in_code(capsys):
     """What the answers of Lesson 1 compute is what Keras computes, on the page and on other arrays."""
     page = program.script(1).with_name("README.md").read_text(encoding="utf-8")

@@ -83,6 +83,7 @@ def test_both_kinds_train_and_become_models(page):
         assert right >= least and steps == 2000 and trained_at == (kind == "learnt")
         row = page.all("#runs tr")[run]
         assert f"{right} of 1,000" in row.text and row.get_attribute("data-kind") == kind
+        assert ("What does it show?" in page.find("compare").text) == (run == 2)  # Both kinds.
     page.find("start").click()
     page.wait(lambda: "Step" in page.find("progress").text)
     page.find("stop").click()
