@@ -125,17 +125,13 @@ def test_difference_in_code(capsys):
     page = program.script(2).with_name("README.md").read_text(encoding="utf-8")
     (lines,) = re.findall(r"^```\n(import numpy as np\n.*?)^```", page, re.MULTILINE | re.DOTALL)
     exec(lines, {})
-    printed = [
-        list(map(float, row.split())) for row in re.findall(r"[-. \d]+(?=\])", capsys.readouterr().out)
-    ]
-    weights, means = printed[:3], printed[3:]
+    printed = re.findall(r"[-. \d]+(?=\])", capsys.readouterr().out)
+    weights, means = np.split(np.array([line.split() for line in printed], dtype=float), 2)
     for query, name in enumerate(("A", "B", "difference")):
         _, _, expected, mean = attend(STATES[query], STATES)
         assert weights[query] == pytest.approx(expected, abs=0.005)
         assert means[query] == pytest.approx(mean, abs=0.005)
-        row = " | ".join([name, *written(weights[query], "|").split("|"), f"({written(means[query])})"])
-        assert f"| {row} |" in text(2)
-    assert len(means) == 3
+        assert f"| {name} | {written(weights[query], ' | ')} | ({written(means[query])}) |" in text(2)
 
 
 def test_prices():
