@@ -109,33 +109,39 @@ def test_dot_product_and_additive_attention_in_code(capsys):
             assert ours == pytest.approx(theirs[0].numpy(), abs=1e-5)
 
 
+STATES = [(3, 0, 4), (0, 3, 3), (1, -1, 0)]
+
+
 def test_difference():
-    states = [(3, 0, 4), (0, 3, 3), (1, -1, 0)]
-    products, logits, weights, mean = attend((1, -1, 0), states)
-    assert row(2, "dot product") == pytest.approx(products)
-    assert row(2, "logit") == pytest.approx(logits, abs=0.005)
-    assert row(2, "weight") == pytest.approx(weights, abs=0.005)
-    assert f"({written(mean)})" in text(2) and f"of the {mean[2]:.2f} comes from A's count" in text(2)
+    products, logits, weights, mean = attend(STATES[2], STATES)
+    for numbers, said in (
+        (products, "dot products with A, B and itself are {:.0f}, {:.0f} and {:.0f}."),
+        (logits, "Divided by √3, they are {:.2f}, {:.2f} and {:.2f},"),
+        (weights, "their softmax is {:.2f}, {:.2f} and {:.2f}."),
+    ):
+        assert re.sub(r"\b0\.", ".", said.format(*numbers)) in text(2)
+    assert f"≈ ({written(mean)})" in text(2) and f"of the {mean[2]:.2f} comes from A's count" in text(2)
     assert abs(mean[2] - 1) > 1  # Else it seems that attention subtracts.
     _, _, weights, mean = attend((-1, 1, 0), [(3, 0, 4), (0, 3, 5), (-1, 1, 0)])
     assert f"the weights are {written(weights, ', ').replace(', .35', ' and .35')}" in text(2)
     assert f".02 · 4 + .63 · 5 = {mean[2]:.2f}" in text(2)
-    products, *_ = attend((3, 0, 4), states)
+    products, *_ = attend(STATES[0], STATES)
     assert f"dot products are {products[0]:.0f}, {products[1]:.0f} and {products[2]:.0f}" in text(2)
-    assert np.dot(states[0], states[0]) == 25 and "The 25 is A with itself" in text(2)
+    assert np.dot(STATES[0], STATES[0]) == 25 and "The 25 is A with itself" in text(2)
 
 
 def test_difference_in_code(capsys):
-    """The lines of Lesson 2 print what stands behind them, the numbers of its example."""
+    """The lines of Lesson 2 print the numbers of its table, by the formula."""
     page = program.script(2).with_name("README.md").read_text(encoding="utf-8")
     (lines,) = re.findall(r"^```\n(import numpy as np\n.*?)^```", page, re.MULTILINE | re.DOTALL)
     exec(lines, {})
-    said = [comment.split() for comment in re.findall(r"^print.*  # ([- .\d]+)$", lines, re.MULTILINE)]
-    printed = [line.strip("[]").split() for line in capsys.readouterr().out.splitlines()]
-    assert len(said) == len(printed) == 2
-    for one, other in zip(said, printed, strict=True):
-        assert list(map(float, one)) == list(map(float, other))
-    assert ["2.24", "-.29", "2.57"] in said
+    printed = re.findall(r"[-. \d]+(?=\])", capsys.readouterr().out)
+    weights, means = np.split(np.array([line.split() for line in printed], dtype=float), 2)
+    for query, name in enumerate(("A", "B", "difference")):
+        _, _, expected, mean = attend(STATES[query], STATES)
+        assert weights[query] == pytest.approx(expected, abs=0.005)
+        assert means[query] == pytest.approx(mean, abs=0.005)
+        assert f"| {name} | {written(weights[query], ' | ')} | ({written(means[query])}) |" in text(2)
 
 
 def test_prices():
