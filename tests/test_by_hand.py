@@ -6,7 +6,8 @@ import textwrap
 import numpy as np
 import program
 import pytest
-from experiments import formula
+from experiments import formula, transformer_pictures
+from scipy import special
 
 
 def text(task, name="README.md"):
@@ -171,13 +172,6 @@ def test_signal():
         assert f"`{sequence}` gives ({written(mixture[:3], ' ')} 0)" in text(3)
 
 
-def test_waves():
-    """The position that is written out, by the formula of section 3.5 of Vaswani et al. (2017)."""
-    angles = 1 / 10000 ** (np.array([0, 2]) / 4)
-    waves = [function(angle) for angle in angles for function in (np.sin, np.cos)]
-    assert f"position 1 is ({written(waves)})" in text(3, "transformer.md")
-
-
 def cells(page, label):
     """Return the other cells of a table's row that begins with this one."""
     (line,) = re.findall(rf"^\| {re.escape(label)} \| (.+) \|$", page, re.MULTILINE)
@@ -205,19 +199,79 @@ def test_a_name_and_a_pet_in_one_vector(capsys):
     for swapped in (pairs, unit[[0, 1]] + unit[[3, 2]]):  # Whose pet it is does not show in a mean.
         assert f"be ({written(attend((0, 0), swapped[:, :2])[2] @ swapped[:, 2:], ' ')})," in page
         assert f"({written(swapped.mean(axis=0), ' ')})" in page
+    for query in ((0, 4), (4, 0)):  # If Anna has the cat, too.
+        assert attend(query, pairs[:, :2])[2] @ unit[[3, 3], 2:] == pytest.approx((0, 1))
+    assert "Both values are (0 1), so their mean is (0 1)" in page
+
+
+def test_two_heads():
+    """Each fetches nearly one of two counts, by the weights of the first example; W_O subtracts."""
+    page = text(3, "transformer.md")
+    heads = [attend(query, np.eye(2))[2] for query in ((4, 0), (0, 4))]
+    assert f"the weights {written(heads[0], ' and ')} from above" in page
+    for counts, mean in (((3, 1), 2), ((2, 2), 2)):
+        assert np.mean(counts) == mean and f"is {mean}, as it is for 2 and 2" in page
+        first, second = heads @ np.array(counts)
+        if counts == (3, 1):
+            parts = [written(weights, "|").replace("|", " · 3 + ") + " · 1" for weights in heads]
+            assert f"{parts[0]} = {first:.2f}, and the second {parts[1]} = {second:.2f}." in page
+            assert f"the difference, {first - second:.2f}." in page
+        else:
+            assert first == pytest.approx(second) and "(For 2 and 2, it is 0.)" in page
+
+
+def test_scaling_and_temperature():
+    """A softmax of dot products with and without √depth, and of logits divided by a temperature."""
+    page = text(3, "transformer.md")
+    products = np.random.default_rng(0).normal(size=(2, 10000, 64)).prod(axis=0).sum(axis=1)
+    assert products.std() == pytest.approx(8, rel=0.03) and "√64 = 8." in page
+    sharp, soft = special.softmax([8, -8]), special.softmax([1, -1])
+    assert f"the weights {sharp[0]:.7f} and {sharp[1]:.7f}.".replace(" 0.", " .") in page
+    assert f"and the weights are {written(soft, ' and ')}." in page
+    assert sharp.prod() < 1e-5 * soft.prod()  # How much a weight changes with its logit.
+    for temperature, before in ((1, "give {} at temperature 1"), (0.5, "but {} at ½"), (2, "and {} at 2.")):
+        assert before.format(written(special.softmax(np.array([2, 1, 0]) / temperature))) in page
+
+
+def test_parameters():
+    """The numbers of the picture and of the exercise are those of the model."""
+    page, model = (
+        text(3, "transformer.md"),
+        transformer_pictures.transformer.program().Transformer(4, 32, 2, 4),
+    )
+    drawn = [sum(count for *_, count in branch) for branch in transformer_pictures.BRANCHES]
+    assert sum(drawn) == model.count_params() and f"8,416 + 64 + 528 = {sum(drawn):,}." in page
+    (block, _), (embedding, positions, *_, last) = model.blocks, drawn
+    assert sum(drawn[2:4]) == sum(drawn[4:6]) == block.count_params() and f"{block.count_params():,}" in page
+    assert embedding == model.embedding.count_params() and positions == np.size(model.positions)
+    assert last == model.norm.count_params() + model.logits_layer.count_params()
+    counts = {text: count for branch in transformer_pictures.BRANCHES for _, text, count in branch}
+    assert counts["W_Q  W_K  W_V"] + counts["W_O"] == block.attention.count_params()
+    assert counts["dense 64, ReLU"] == block.expand.count_params()
+    assert counts["dense 32"] == block.contract.count_params()
+    for product in re.findall(
+        r"(\d+) · (\d+)(²?)(?: \+ (\d+))? = ([\d,]+)", page.partition("Embedding: ")[2]
+    ):
+        one, other, square, more, said = product
+        other = int(other) ** (2 if square else 1)
+        assert int(one) * other + int(more or 0) == int(said.replace(",", ""))
 
 
 def test_mask():
+    """A weight of 0 after the softmax leaks; divided by their sum, the others are those of the mask."""
     page = text(3, "transformer.md")
     vectors = np.sqrt(1.4 * np.sqrt(2)) * np.eye(2)[[0, 1, 0]]
-    thousandths = [[f"{weight:.3f}"[1:] for weight in attend(vectors[last], vectors[: last + 1])[2]]
-                   for last in range(3)]  # fmt: skip
-    assert f"| B | 0 | 1.4 | -∞ | {' | '.join(thousandths[1])} | 0 |" in page
-    assert f"| the last A | 1.4 | 0 | 1.4 | {' | '.join(thousandths[2])} |" in page
+    masked, weights = attend(vectors[1], vectors[:2])[2], attend(vectors[1], vectors)[2]
+
+    def thousandths(number):
+        return f"{number:.3f}"[1:]
+
+    assert f"the weights {thousandths(masked[0])}, {thousandths(masked[1])} and 0." in page
+    assert "the weights are {}, {} and {}.".format(*map(thousandths, weights)) in page
     for hidden, left in ((0, ".835"), (1, ".555")):
-        logits = np.array([0, 1.4, 1.4 * hidden])
-        weights = np.exp(logits) / np.exp(logits).sum()
-        left_and_all = np.exp(logits[:2]).sum(), np.exp(logits).sum()
-        sums = " / ".join(f"{one:.3f}".rstrip("0") for one in left_and_all)
-        assert f"{weights[:2].sum():.3f}"[1:] == left and f"{sums} = {left}" in page
-    assert f"√2¹² = {np.sqrt(2) ** 12:.0f} times as long" in page
+        exps = np.exp([0, 1.4, 1.4 * hidden])
+        assert thousandths(exps[:2].sum() / exps.sum()) == left
+        assert f"{exps[:2].sum():.3f} / {exps.sum():.3f}".rstrip("0") + f" = {left}" in page
+    for weight, said in zip(weights, masked, strict=False):
+        assert weight / weights[:2].sum() == pytest.approx(said)
+        assert f"{thousandths(weight)} / .835 = {thousandths(said)}" in page

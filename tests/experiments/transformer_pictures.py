@@ -1,4 +1,4 @@
-"""The pictures of the last page: what trained heads attend to, and the loss with its cliffs."""
+"""The pictures of the last page: the model, what trained heads attend to, and the loss with its cliffs."""
 
 import matplotlib.patches
 import matplotlib.pyplot as pyplot
@@ -8,6 +8,14 @@ from . import pictures, transformer
 
 TEXT = "Anna dog Ben cat Cleo owl Dan hen Ben"
 SHOWN_SEED, LOSS_SEEDS = 1, range(1, 7)
+# The boxes of the diagram, from the words up, branch by branch: colour, text, number of parameters.
+ATTENTION = [(pictures.LEARNT, "norm", 64), (pictures.LEARNT, "W_Q  W_K  W_V", 3072),
+             (pictures.RULE, "4 heads:\nmask, softmax", 0), (pictures.LEARNT, "W_O", 1024)]  # fmt: skip
+DENSE = [(pictures.LEARNT, "norm", 64), (pictures.LEARNT, "dense 64, ReLU", 2112),
+         (pictures.LEARNT, "dense 32", 2080)]  # fmt: skip
+BRANCHES = [[(pictures.LEARNT, "embedding", 512)], [(pictures.LEARNT, "positions", 480)],
+            ATTENTION, DENSE, ATTENTION, DENSE,
+            [(pictures.LEARNT, "norm", 64), (pictures.LEARNT, "dense 16", 528)]]  # fmt: skip
 RING = {"fill": False, "edgecolor": "#ff5050", "linewidth": 3.5}
 
 
@@ -17,6 +25,58 @@ def heads_of(cache):
     (model,) = cache.models(transformer.AS_IT_IS, [SHOWN_SEED])
     _, weights = model(np.array([[known.index(word) for word in TEXT.split()]]))
     return np.array(weights)[:, 0]
+
+
+def draw_diagram():
+    """Draw the model, from the words up: the residual stream, and branches whose results are added to it."""
+    trunk, left, right, numbers, top = 1.2, 2.3, 5.7, 7.7, 17.5  # Inches.
+    middle, figure = (left + right) / 2, pyplot.figure(figsize=(8, top))
+    plane = figure.add_axes((0, 0, 1, 1), xlim=(0, 8), ylim=(0, top))
+    plane.axis("off")
+    words = {"ha": "center", "va": "center", "fontsize": 21}
+    style = {"arrowstyle": "-|>", "mutation_scale": 22, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
+
+    def box(low, high, start, end, colour, text):
+        form = {"boxstyle": "round,pad=0,rounding_size=0.12", "facecolor": colour, "edgecolor": "#666666"}
+        plane.add_patch(matplotlib.patches.FancyBboxPatch((start, low), end - start, high - low, **form))
+        plane.text((start + end) / 2, (low + high) / 2 - 0.02, text, **words)
+
+    def arrow(tail, head):
+        plane.annotate("", head, tail, arrowprops=style | {"color": "#444444"}, zorder=2)
+
+    box(0.1, 0.68, 0.15, 7.85, pictures.DATA, TEXT)
+    edge, leaving, coming = 0.68, [], []  # The upper edge of what is drawn; the heights of the arrows.
+    for branch in BRANCHES:
+        first = edge + 0.4
+        for place, (colour, text, count) in enumerate(branch):
+            low = edge + (0.24 if place else 0.4)
+            if place or branch == BRANCHES[0]:
+                arrow((middle, edge), (middle, low))
+            edge = low + (0.9 if "\n" in text else 0.52)
+            box(low, edge, left, right, colour, text)
+            plane.text(numbers, (low + edge) / 2 - 0.02, f"{count:,}", **(words | {"ha": "right"}))
+        leaving.append(first + 0.26)
+        coming.append(edge - 0.26)
+    for height in leaving[2:]:
+        arrow((trunk, height), (left, height))
+    for height in coming[:-1]:
+        arrow((left, height), (trunk + 0.22 * (height > coming[0]), height))
+    look = {"facecolor": pictures.RULE, "edgecolor": "#444444", "zorder": 3}
+    for height in coming[1:-1]:
+        plane.add_patch(pyplot.Circle((trunk, height), 0.22, **look))
+        plane.text(trunk, height - 0.02, "+", **words, zorder=4)
+    plane.plot((trunk, trunk), (coming[0], leaving[-1]), color=pictures.COLOURS[0], linewidth=7, zorder=1)
+    for number, start in enumerate((2, 4), start=1):
+        low, high = leaving[start] - 0.43, coming[start + 1] + 0.43
+        plane.add_patch(pyplot.Rectangle((0.15, low), 7.7, high - low, color="#f6f6f6", zorder=0))
+        for branch, text in ((start, "residual stream"), (start + 1, f"block {number}")):
+            plane.text(0.55, (leaving[branch] + coming[branch]) / 2, text, **words, rotation=90)
+    arrow((middle, edge), (middle, edge + 0.4))
+    box(edge + 0.4, edge + 0.98, left, right, pictures.DATA, "16 logits: cat")
+    total = sum(count for branch in BRANCHES for *_, count in branch)
+    title = f"parameters:\n{total:,}"
+    plane.text(numbers, edge + 0.67, title, **(words | {"ha": "right", "fontsize": 18, "weight": "bold"}))
+    pictures.save(figure, 3, "transformer_diagram")
 
 
 def draw_heads(cache):
@@ -62,6 +122,7 @@ def draw_losses(cache):
 
 @pyplot.rc_context(pictures.STYLE)
 def draw(_, cache):
-    """Draw both, with the models of a trainings.ModelCache."""
+    """Draw all three, with the models of a trainings.ModelCache."""
+    draw_diagram()
     draw_heads(cache)
     draw_losses(cache)
