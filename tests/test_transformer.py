@@ -392,7 +392,7 @@ def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
     block.expand.set_weights([expand, np.full(160, -5)])
     block.contract.kernel.assign(contract)
     model.logits_layer.kernel.assign(unit[:, :positions])
-    assert measured.right(model)[0] == 1
+    assert measured.right(model) == 1
 
 
 # --- What is measured -----------------------------------------------------------------------------------
