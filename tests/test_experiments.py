@@ -193,6 +193,9 @@ def test_what_is_trained_is_kept_and_a_failure_is_one_line(tmp_path, monkeypatch
     np.testing.assert_allclose(weights, 1 / 3, atol=1e-6)
     assert [step for step, _ in cache.losses(setup, 1)] == [1, 2]
     trainings.ModelCache(tmp_path).train([(setup, [1])])
+    (cache.savepath(setup, 1) / "output.txt").unlink()  # As if the training had been cut off.
+    with pytest.raises(TypeError):
+        trainings.ModelCache(tmp_path).train([(setup, [1])])
 
 
 def test_todays_text_loads_what_an_earlier_one_has_trained(tmp_path, monkeypatch, capsys):

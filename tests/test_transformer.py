@@ -373,7 +373,7 @@ def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
     numbers, pairs, names, positions, asked, pets = 80, 4, 8, 16, 31, 35  # The last four: where these begin.
     model = transformer.Transformer(pairs, numbers, 1, 1 + pairs)
     (block,) = model.blocks
-    query, key, value, output, expand, contract = (np.zeros((numbers, numbers)) for _ in range(6))
+    query, key, value, output = (np.zeros((numbers, numbers)) for _ in range(4))
     expand, contract, unit = np.zeros((numbers, 160)), np.zeros((160, numbers)), np.eye(numbers)
     query[range(names), range(names)] = key[range(names), range(names)] = 8
     for pair in range(pairs):
