@@ -130,11 +130,6 @@ def test_three_counts_in_increasing_order_by_all_sequences():
     assert f"{LESSONS[1].most_in_one_order():.2%}" == "26.63%"
 
 
-def test_agreement_is_that_of_answers_with_the_new_count():
-    answers, wanted, counts = np.array([1, 2, 3, 4, 4]), np.array([1, 3, 5, 4, 4]), np.array([0, 0, 3, 4, 3])
-    assert LESSONS[1].agreement(answers, wanted, counts) == [0.5, 0.75, 0.25, 1]
-
-
 # --- Lesson 2 -------------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ MAIN, SUM = "`main.py`", "C: sum, no layer norm"
 LINEUP = {
     "A: equal weights": setup("A"),
     MAIN: setup(),
-    "B: the own letter × 100": setup("B 100.0"),
+    "B: the own letter × 100": setup("B"),
 }
 LONG = {label: lineup._replace(flags="--steps 8000") for label, lineup in LINEUP.items()}
 PARTS = {
@@ -40,7 +40,7 @@ SETUPS += [(setup(), TWENTY)]
 TESTED_LENGTHS = range(1, 21)
 SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
 FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 1½": 1.5, "× 2": 2, "× 2½": 2.5, "× 3": 3}  # Of the logits.
-ONE_KIND = ("AAAAAAAAAA", "AAAA", "ACACACACAC", "AABB")
+TEXTS = ("AAAAAAAAAA", "ACACACACAC", "AABB", "AB BC")  # They ask what a model sees.
 
 
 def report(cache):
@@ -187,28 +187,6 @@ def with_factor(model, data, factor=1):
     return norm_of(model)(weights @ model.key_layer(data.inputs) + model.query).numpy(), weights
 
 
-def agreement(answers, wanted, counts):
-    """Return how often the answer is the wanted count, or off by one, or the own; and both, if equal."""
-    same = counts == wanted
-    answers, wanted, counts, control = answers[~same], wanted[~same], counts[~same], (answers == wanted)[same]
-    cases = answers == wanted, abs(answers - wanted) <= 1, answers == counts, control
-    return [case.mean() for case in cases]
-
-
-def with_other_weight(model):
-    """Give output step 0 the total weight on 'A' that it usually has for another count, from 1 to 5."""
-    data = measuring.new_data(TASK)
-    cases = (data.answers[:, 0] >= 1) & (data.answers[:, 0] <= 5)
-    letters, counts = data.letters[cases], data.answers[cases, 0]
-    value, weights = model.key_layer(data.inputs).numpy()[cases], model(data.inputs)[1].numpy()[cases, 0]
-    wanted = np.random.default_rng(0).integers(1, 6, len(counts))
-    total, goal = (weights * (letters == 1)).sum(axis=-1), np.array(weight_by_count(model))[wanted]
-    change = np.where(letters == 1, (goal / total)[:, None], ((1 - goal) / (1 - total))[:, None])
-    mean = ((weights * change)[:, None] @ value)[:, 0]
-    vectors = model.attention.layer_norm(mean.astype(np.float32) + model.query[0, 0])
-    return agreement(read_counts(model, vectors), wanted, counts)
-
-
 def by_factor(model):
     """Return what a model answers with each factor, and what the ruler says: both int (factors, samples, 3).
 
@@ -254,9 +232,6 @@ def print_factors(cache):
                        for answers, ruler in measured]  # fmt: skip
     measuring.compare("All factors", ["the ruler says", *range(11)], rows, list, *["%"] * 11)
     print("\nThe highest answers:", *(answers.max() for answers, _ in measured))
-    head = ["", "the model answers the new count", "it is off by one at most", "it keeps the old answer"]
-    title, forms = "The weight that is usual for another count", ["%"] * 4
-    measuring.compare(title, [*head, "control: still right"], {"": models}, with_other_weight, *forms)
 
 
 # --- What layer norm divides by -------------------------------------------------------------------------
@@ -280,7 +255,7 @@ def same_for_all(model):
 
 
 def print_standard_deviations(cache):
-    """Print what layer norm divides by, how answers follow it, and what is said to letters of one kind."""
+    """Print what layer norm divides by, how answers follow it, and what is said to some texts."""
     groups = {label: cache.models(each, TEN) for label, each in LINEUP.items()}
     head = ["", "right, one c for all", "right, one standard deviation for all"]
     measuring.compare("One vector or one deviation for all", head, groups, same_for_all, "%", "%")
@@ -292,17 +267,12 @@ def print_standard_deviations(cache):
     rows = {"the standard deviation": means}
     measuring.compare("The mean standard deviation", head, rows, list, *["{:.2f}"] * 7)
     deviations = {text: [apart(model, measuring.spell(TASK, text))[1][0, :, 0] for model in groups[MAIN]]
-                  for text in ONE_KIND}  # fmt: skip
+                  for text in TEXTS}  # fmt: skip
     head = ["the standard deviation of row", "A", "B", "C"]
-    measuring.compare("Letters of one kind, `main.py`", head, deviations, list, *["{:.2f}"] * 3)
-    rows = []
-    for label, each in (PARTS | LENGTHS).items():
-        models = cache.models(each, TEN)
-        texts = (measuring.spell(TASK, text).inputs for text in ONE_KIND)
-        rows.append(
-            [label, *(in_words([read_logits(model, inputs) for model in models]) for inputs in texts)]
-        )
-    measuring.table("Answers to letters of one kind", ["", *ONE_KIND], rows)
+    measuring.compare("Some texts, `main.py`", head, deviations, list, *["{:.2f}"] * 3)
+    answers = [in_words([read_logits(model, measuring.spell(TASK, text).inputs) for model in groups[MAIN]])
+               for text in TEXTS]  # fmt: skip
+    measuring.table("What `main.py` answers", ["", *TEXTS], [[MAIN, *answers]])
 
 
 def read_logits(model, inputs):
@@ -311,13 +281,6 @@ def read_logits(model, inputs):
 
 
 # --- The line-up, and what a new last layer reads -------------------------------------------------------
-
-
-def by_count(model, length):
-    """Return the fraction of answers right where the count is 0, 1, … 7."""
-    data = measuring.new_data(TASK, max_len=length)
-    right = measuring.logits_of(model, data.inputs).argmax(axis=-1) == data.answers
-    return [right[data.answers == number].mean() for number in range(8)]
 
 
 def print_lineup(cache):
@@ -330,7 +293,7 @@ def print_lineup(cache):
         ]
         columns = [scores(model)[0] for model in models], probed, [scores(model)[0] for model in long]
         rows.append([label, *map(measuring.percent, columns)])
-    head = ["right after", "2,000 steps", "2,000 steps, a new last layer", "8,000 steps"]
+    head = ["sequences right, after", "2,000 steps", "2,000 steps, a new last layer", "8,000 steps"]
     measuring.table("The line-up", head, rows)
 
 
@@ -401,14 +364,6 @@ def print_lengths(cache):
     curves = {label: right_by_length(cache.models(each, TEN), lengths) for label, each in LENGTHS.items()}
     rows = [[label, *map(measuring.percent, curve.T)] for label, curve in curves.items()]
     measuring.table("Right, trained at length 10", ["`--sample_len`", *lengths], rows)
-    (average, _), rows = curves.values(), []
-    for length, right in zip(lengths, average.T, strict=True):
-        rows.append([length, f"{predicted_at(length):.1%}", measuring.percent(right)])
-    measuring.table("Right, and predicted", ["`--sample_len`", "predicted", MAIN], rows)
-    models = cache.models(setup(), TEN)
-    rows = {f"length {length}": [by_count(model, length) for model in models] for length in (9, 11)}
-    title = "Right at another length, by the number of letters there"
-    measuring.compare(title, ["", *range(8)], rows, list, *["%"] * 8)
 
 
 # --- The parts, and the training -------------------------------------------------------------------------

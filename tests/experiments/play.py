@@ -11,7 +11,7 @@ PLACE = re.compile(r'(?<=<script type="application/json" id="checkpoints">\n).*?
 MODELS = {  # The page has a title and a task for each of these names.
     "counting": lesson_1.setup(),
     "counting_equal": lesson_1.setup("A"),
-    "counting_fixed": lesson_1.setup("B 100.0"),
+    "counting_fixed": lesson_1.setup("B"),
     "difference": lesson_2.PLAIN,
     "difference_self_att": lesson_2.ASKING,
     "signal": lesson_3.PLAIN,
