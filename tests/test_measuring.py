@@ -152,12 +152,6 @@ def test_the_parts_of_lesson_2_are_those_of_its_model():
     assert LESSONS[2].scores(model)[0] == pytest.approx(interventions.cases().chances @ right)
 
 
-def test_weight_that_is_taken_goes_to_the_others():
-    weights = np.array([[0.5, 0.25, 0.125, 0.125]])
-    taken = LESSONS[2].interventions.without(weights, 0, np.array([0.25]))
-    np.testing.assert_allclose(taken, [[0.25, 0.375, 0.1875, 0.1875]])
-
-
 def test_a_pair_for_patching_differs_in_one_count():
     interventions = LESSONS[2].interventions
     answers = interventions.cases().answers

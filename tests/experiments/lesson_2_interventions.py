@@ -1,4 +1,4 @@
-"""Lesson 2, what could be read in a model, and what it does when something inside it is changed.
+"""Lesson 2, what a trained model does when something inside it is changed.
 
 The hidden states of a sequence are a vector for each output step: the counts of 'A', 'B', 'C', then step 3.
 """
@@ -35,10 +35,10 @@ def unequal():
     return differ, np.where(answers[differ, 0] < answers[differ, 1], 1, 0), chances / chances.sum()
 
 
-def first_states(model, query=None):
+def first_states(model):
     """Return the hidden states of all cases before self-attention, float32 (286, 4, hidden)."""
     key = model.key_layer(cases().inputs)
-    return model.attention(query=model.query if query is None else query, key=key, value=key)[0].numpy()
+    return model.attention(query=model.query, key=key, value=key)[0].numpy()
 
 
 def blind_states(model):
@@ -53,62 +53,7 @@ def all_weights(states):
     return formula.attend(states, states, states)[1]
 
 
-def random_query(trained, seed, size=1):
-    """Return a random query, float32 (1, 4, hidden); size 1 is each vector as long as in a trained model."""
-    drawn = np.random.default_rng(seed).normal(size=trained.query.shape)
-    lengths = np.linalg.norm(trained.query, axis=-1, keepdims=True) / np.linalg.norm(
-        drawn, axis=-1, keepdims=True
-    )
-    return (size * drawn * lengths).astype(np.float32)
-
-
-# --- What a new last layer reads ------------------------------------------------------------------------
-
-
-def probed(states):
-    """Return which differences the best last layer for them alone gets right, a list of one fraction."""
-    difference, chances = cases().answers[:, 3], cases().chances
-    read = measuring.probe(states[:, 3], difference, chances)
-    return [chances @ (read(states[:, 3]) == difference)]
-
-
-def with_other_weights(model):
-    """Change all weights, or all queries, then give the model a new last layer.
-
-    Returns a dict from the change to the fractions of sequences, counts and differences right, and of
-    differences with the new layer.
-    """
-    answers, chances, right = cases().answers, cases().chances, {}
-    states, random = first_states(model), first_states(model, random_query(model, 0))
-    equal, own = np.full((1, 4, 4), 0.25, np.float32), np.eye(4, dtype=np.float32)[None]
-    for name, vectors, weights in (
-        ("nothing", states, all_weights(states)),
-        ("all weights equal", states, equal),
-        ("each on itself", states, own),
-        ("control: random queries", random, all_weights(random)),
-    ):
-        changed = model.self_attention.layer_norm(weights @ vectors + vectors).numpy()
-        correct = model.logits_layer(changed).numpy().argmax(axis=-1) == answers
-        of_steps = chances @ correct
-        right[name] = chances @ correct.all(axis=1), of_steps[:3].mean(), of_steps[3], *probed(changed)
-    return right
-
-
 # --- To what output steps attend ------------------------------------------------------------------------
-
-
-def beside_a_blank(model):
-    """Return the weights of output step 3 on 'A', 'B', 'C' over a blank's, and the largest over the least."""
-    key = model.key_layer(np.eye(4, dtype=np.float32)[None])
-    weights = model.attention(query=model.query, key=key, value=key)[1].numpy()[0, 3]
-    return *(weights[1:] / weights[0]), weights.max() / weights.min()
-
-
-def on_itself(model, query=None):
-    """Return the mean weight of a count on itself, a list of one number."""
-    weights = all_weights(first_states(model, query))
-    itself = cases().chances @ np.diagonal(weights, axis1=1, axis2=2)
-    return [itself[:3].mean()]
 
 
 def on_counts(states):
@@ -135,55 +80,23 @@ def predicted_difference(model, states, weights):
     return logits.numpy()[:, 0].argmax(axis=-1)
 
 
-def without(weights, step, amount):
-    """Return weights, (batch, 4), with an amount, (batch,), taken from a step and shared by the others."""
-    rows, rest = np.arange(len(weights)), weights.copy()
-    rest[rows, step] = 0
-    rest *= 1 + (amount / rest.sum(axis=-1))[:, None]
-    rest[rows, step] = weights[rows, step] - amount
-    return rest
-
-
-def with_less_weight(model):
-    """Take weight away from what output step 3 attends to, where A ≠ B.
-
-    Returns a dict from the change to the weight taken and the fraction of differences right.
-    """
-    differ, larger, chances = unequal()
-    states, difference = first_states(model)[differ], cases().answers[differ, 3]
-    weights = all_weights(states)[:, 3]
-    most, own, measured = weights[np.arange(len(weights)), larger], weights[:, 3], {}
-    for name, step, amount in (
-        ("nothing", larger, 0 * most),
-        ("all of its own", 3, own),
-        ("the larger count's, as much as it has itself", larger, np.minimum(own, most)),
-        ("all of the larger count's", larger, most),
-    ):
-        answers = predicted_difference(model, states, without(weights, step, amount))
-        measured[name] = chances @ amount, chances @ (answers == difference)
-    return measured
-
-
 def flipped(model):
     """Flip a quantity in output step 3's own state, where A ≠ B, along the way in which the state follows it.
 
-    A − B goes as far to the other side of 0, A + B of its mean; 'C' as far as A − B, in the length of the
-    change. Returns a dict from the quantity to how often the larger count gets more, and what is right.
+    A − B goes as far to the other side of 0, and A + B of its mean. Returns a dict from the quantity to how
+    often the larger count gets more, and what is right.
     """
     differ, larger, chances = unequal()
     states, answers = first_states(model)[differ], cases().answers[differ]
-    first, second, third, _ = answers.T.astype(float)
-    rows, quantities = np.arange(len(answers)), np.column_stack([first - second, first + second, third])
-    quantities[:, 1:] -= chances @ quantities[:, 1:]
+    first, second, _, _ = answers.T.astype(float)
+    rows, quantities = np.arange(len(answers)), np.column_stack([first - second, first + second])
+    quantities[:, 1] -= chances @ quantities[:, 1]
     root, own = np.sqrt(chances)[:, None], states[:, 3]
     slopes = np.linalg.lstsq(root * quantities, root * (own - chances @ own), rcond=None)[0]
-    changes = [-2 * np.outer(quantity, slope) for quantity, slope in zip(quantities.T, slopes, strict=True)]
-    lengths = [chances @ np.linalg.norm(change, axis=1) for change in changes]
-    changes[2] *= lengths[0] / lengths[2]
     measured = {}
-    for name, change in zip(("A − B", "A + B", "'C'"), changes, strict=True):
+    for name, quantity, slope in zip(("A − B", "A + B"), quantities.T, slopes, strict=True):
         changed = states.copy()
-        changed[:, 3] += change
+        changed[:, 3] -= 2 * np.outer(quantity, slope)
         weights = all_weights(changed)[:, 3]
         wins = weights[rows, larger] > weights[rows, 1 - larger]
         predicted = predicted_difference(model, changed, weights)
@@ -233,9 +146,7 @@ def patched(model, states_of=first_states):
         of_count, of_difference = states[first].copy(), states[first].copy()
         of_count[rows, step[first]] = states[second, step[first]]
         of_difference[:, 3] = states[second, 3]
-        of_both = of_count.copy()
-        of_both[:, 3] = states[second, 3]
-        replaced = {"that count's": of_count, "the difference step's own": of_difference, "both": of_both}
+        replaced = {"that count's": of_count, "the difference step's own": of_difference}
         for whose, changed in replaced.items():
             moved = predicted_difference(model, changed, all_weights(changed)[:, 3]) - answers[first, 3]
             slope = np.polyfit(goal, moved, 1, w=np.sqrt(weights))[0]
@@ -243,27 +154,29 @@ def patched(model, states_of=first_states):
     return measured
 
 
-def report(trained, untrained, blind):
-    """Print it all, for lists of models with --self_att, trained and after one step, and of edit F."""
-    head = ["changed", "sequences right", "counts right", "differences right", "with the new last layer"]
+def with_other_weights(model):
+    """Change all weights; return a dict from the change to the sequences, counts and differences right."""
+    answers, chances, right = cases().answers, cases().chances, {}
+    states = first_states(model)
+    equal, own = np.full((1, 4, 4), 0.25, np.float32), np.eye(4, dtype=np.float32)[None]
+    changes = {"nothing": all_weights(states), "all weights equal": equal, "each on itself": own}
+    for name, weights in changes.items():
+        changed = model.self_attention.layer_norm(weights @ states + states)
+        correct = model.logits_layer(changed).numpy().argmax(axis=-1) == answers
+        of_steps = chances @ correct
+        right[name] = chances @ correct.all(axis=1), of_steps[:3].mean(), of_steps[3]
+    return right
+
+
+def report(trained, blind):
+    """Print it all, for lists of models with --self_att and of edit F."""
+    head = ["changed", "sequences right", "counts right", "differences right"]
     title = "The weights of all output steps are changed"
-    measuring.compare_cases(title, head, trained, with_other_weights, *["%"] * 4)
-    rows = {"after the training": [(model, None) for model in trained],
-            "before the training": [(model, None) for model in untrained]}  # fmt: skip
-    for size, label in ((1, "random queries as long as trained"), (0.1, "random queries a tenth as long")):
-        queries = [random_query(like, seed, size) for seed, like in enumerate(trained)]
-        rows[f"before the training, {label}"] = list(zip(untrained, queries, strict=True))
-    head = ["a count's mean weight on itself", ""]
-    measuring.compare("On itself", head, rows, lambda pair: on_itself(*pair), "{:.2f}")
-    head = ["taken from the difference step, A ≠ B", "how much", "differences right"]
-    measuring.compare_cases("Weight taken away", head, trained, with_less_weight, "{:.2f}", "%")
-    head = [
-        "flipped in the difference step's own state, A ≠ B",
-        "the larger count gets more",
-        "differences right",
-    ]
+    measuring.compare_cases(title, head, trained, with_other_weights, *["%"] * 3)
+    head = ["flipped in the difference step's own state, A ≠ B"]
+    head += ["the larger count gets more", "differences right"]
     measuring.compare_cases("Flipped", head, trained, flipped, "%", "%")
-    head = ["differs: replaced", "measured", "the second answer comes out"]
+    head = ["differs: replaced", "measured", "answers as for the second input"]
     measuring.compare_cases("Activation patching", head, trained, patched, "{:.2f}", "%")
     title, head = "Activation patching, F", ["F, differs: replaced", *head[1:]]
 
