@@ -25,7 +25,7 @@ AS_IT_IS, UNMASKED = setup(), setup("J")
 FIRST_EQUAL, SECOND_EQUAL, ONE_LAYER = setup("G 1"), setup("G 2"), setup(flags="--layers 1")
 # Where it may look: what a page calls a row, and what is trained with --layers, if any, and an edit.
 LOOKS = {
-    "as it is: two layers look": (None, ""),
+    "as it is": (None, ""),
     "G 1: equal weights in the first layer": ("G 1", ""),
     "G 2: equal weights in the second layer": ("G 2", ""),
     "`--layers 1`": (None, "--layers 1"),
@@ -129,13 +129,6 @@ def right(model, samples=10000):
     """Return the fraction of first questions right."""
     texts = texts_of(model, samples)
     return (answers(model, texts.words, texts.first) == texts.words[:, texts.first + 1]).mean()
-
-
-def right_by_place(model):
-    """Return the fraction right of those that ask for the first pair of the text, the second, and so on."""
-    texts = texts_of(model)
-    correct = answers(model, texts.words, texts.first) == texts.words[:, texts.first + 1]
-    return [correct[texts.asked == pair].mean() for pair in range(texts.pairs)]
 
 
 def reading_and_writing(model):
@@ -281,18 +274,12 @@ def report(cache):
     )
 
     models = cache.models(AS_IT_IS, TEN)
-    groups = {
-        "as it is": models,
-        "`--layers 1`": cache.models(ONE_LAYER, FIVE),
-        "G 2: equal weights in the second layer": cache.models(SECOND_EQUAL, FIVE),
-    }
-    head = ["asked for", "the first pair", "the second", "the third", "the last"]
-    measuring.compare("Right by the pair that is asked for", head, groups, right_by_place, *["%"] * 4)
     groups = {"as it is": models, "J: no mask": cache.models(UNMASKED, FIVE)}
     head = ["", "reads the whole text", "reads up to the question"]
     measuring.compare("Without a mask", head, groups, reading_and_writing, "%", "%")
     measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_scaled, "%")
-    head = ["", "first layer: best head, pet on its name", "second layer: best head, question on its pet"]
+    head = ["", "first layer: a pet's weight on its name, in the best head"]
+    head += ["second layer: the question's weight on its pet, in the best head"]
     groups = {
         "as it is": cache.models(AS_IT_IS, TWENTY),
         EQUAL: cache.models(FIRST_EQUAL, FIVE),
