@@ -65,6 +65,10 @@ class Page:
         (found,) = [one for one in self.all("button") if one.is_displayed() and words in one.text]
         return found
 
+    def is_on(self, name):
+        """Return whether the button with this id does something."""
+        return self.find(name).get_attribute("aria-disabled") != "true"
+
     def cell(self, name, row, column, head=0):
         """Return a cell of the heatmap of the attention with this name."""
         return (

@@ -74,8 +74,8 @@ def test_both_kinds_train_and_become_models(page):
     for run, (kind, least) in enumerate({"learnt": 900, "equal": 850}.items(), start=1):
         page.driver.find_element(By.CSS_SELECTOR, f"[name=kind][value={kind}]").click()
         page.find("start").click()
-        page.wait(lambda: page.find("stop").is_enabled())
-        page.wait(lambda: page.find("start").is_enabled(), 120)
+        page.wait(lambda: page.is_on("stop"))
+        page.wait(lambda: page.is_on("start"), 120)
         curve = loss_curve(page)
         assert len(curve) == 41 and curve[0, 0] < 60 and curve[-1, 0] == 510  # Steps 1, 50, ..., 2,000.
         assert curve[0, 1] < 40 and curve[-5:, 1].min() > 120  # From above ln 11 to below 0.4.
@@ -89,7 +89,7 @@ def test_both_kinds_train_and_become_models(page):
     page.find("stop").click()
     page.wait(lambda: len(page.all("#runs tr")) == 4)
     stopped = page.driver.execute_script(SCORES)[2]
-    assert 0 < stopped < 2000 and page.find("start").is_enabled()
+    assert 0 < stopped < 2000 and page.is_on("start")
     page.button("Open run 2").click()
     seen = page.seen()
     assert seen["shown"] == ["playing"] and seen["letters"] == "␣BC␣CBBAA␣"

@@ -126,6 +126,41 @@ def test_weight_is_moved_by_hand(page):
     assert page.seen()["weights"]["attention"][0][0] == row
 
 
+def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
+    """One stop of the Tab key in each heatmap; buttons that are used up or redrawn keep the focus near."""
+
+    def active():
+        return page.driver.switch_to.active_element
+
+    page.visit("#model=transformer")
+    stops = "return [...document.querySelectorAll('#stage table')].map((table) => \
+        table.querySelectorAll('td[tabindex=\"0\"]').length)"
+    assert page.driver.execute_script(stops) == [1] * 8
+    page.find("letters").send_keys(Keys.TAB)
+    tables = []
+    while len(tables) < 8:
+        if active().tag_name == "td":
+            tables.append(active().find_element(By.XPATH, "ancestor::table").get_attribute("id"))
+            assert "chosen" in active().get_attribute("class").split()
+        webdriver.ActionChains(page.driver).send_keys(Keys.TAB).perform()
+        assert active().tag_name != "body"
+    assert len(set(tables)) == 8
+    page.visit("#model=counting")
+    page.cell("attention", 0, 9).send_keys(Keys.ENTER)
+    page.type("ABC")
+    page.turn({"attention": 3})  # The weight that was taken went with its letters.
+    assert page.accuracy() < 100 and "Now choose" not in page.find("cell").text
+    page.cell("attention", 0, 0).send_keys(Keys.ENTER)
+    page.button("Leave it").send_keys(Keys.ENTER)
+    assert active() == page.cell("attention", 0, 0) and "stays" in page.find("announced").text
+    page.visit()
+    page.find("show").send_keys(Keys.ENTER)
+    assert active() == page.find("show") and not page.is_on("show")
+    page.wait(lambda: page.find("announced").text.count("of 1,000") == 3)
+    page.button("Open Model 1").send_keys(Keys.ENTER)
+    assert active() == page.find("model")
+
+
 def test_the_slider_says_what_it_shows_and_where_it_stops(page):
     """The score follows, colours keep their end, the control is a click away, and nothing jumps."""
     page.find("usual").click()
@@ -370,7 +405,7 @@ def test_a_copy_that_a_browser_has_saved_is_the_page_again(page, tmp_path):
     copy.write_text(f"<!DOCTYPE html>{html}", encoding="utf-8")
     page.driver.get(copy.as_uri())
     assert page.seen()["shown"] == ["vote"] and page.find("shown").text == ""
-    assert page.button("Show").is_enabled() and not page.find("needs").is_displayed()
+    assert page.is_on("show") and not page.find("needs").is_displayed()
     page.driver.get(copy.as_uri() + "#model=counting")
     assert [option.text for option in page.all("#model option")] == options
     assert page.seen()["answers"] == ["2", "3", "2"]

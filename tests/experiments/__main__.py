@@ -49,7 +49,7 @@ def main():
     parser = argparse.ArgumentParser("python -m tests.experiments", description=__doc__.split("\n")[0])
     parser.add_argument("--lesson", type=lesson, choices=LESSONS, help="only this one (all)")
     parser.add_argument(
-        "--only", metavar="EDIT", help="only this edit of the lesson, such as A or B 2.0 or A+E"
+        "--only", metavar="EDIT", help="only this edit of the lesson, such as A or G 1 or A+E"
     )
     parser.add_argument("--flags", help='with --only: those of the training, as in --flags="--lr 0.01"')
     parser.add_argument("--cache", default=MODELS, help="a folder that keeps the models (models/)")

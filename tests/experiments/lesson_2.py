@@ -48,6 +48,11 @@ def scores(model):
     return chances @ np.column_stack([right.all(axis=1), right[:, :3].mean(axis=1), right[:, 3]])
 
 
+def compare_scores(title, groups, each=False):
+    """Print what is right for groups of models."""
+    measuring.compare(title, ["", *SCORES], groups, scores, *["%"] * 3, each=each)
+
+
 def weights_over_difference(model, differences=range(-6, 7)):
     """Return the mean weights of output step 3 for each A − B, float (differences, 4)."""
     weights = interventions.all_weights(interventions.first_states(model))[:, 3]
@@ -62,7 +67,7 @@ def report(cache):
     measuring.beside_the_original(TASK, {label: cache.models(each, TWENTY) for label, each in BESIDE.items()})
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
     groups = {label: cache.models(each, TEN) for label, each in ALL.items()}
-    measuring.compare("Right", ["", *SCORES], groups, scores, *["%"] * 3, each=True)
+    compare_scores("Right", groups, each=True)
     trio = {label: groups[f"{label}, 1,000 steps"] for label in TRIO}
     rows = {label: list(map(interventions.first_states, trio[label])) for label in ("plain", "`--self_att`")}
     head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
