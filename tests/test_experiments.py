@@ -53,9 +53,9 @@ def test_a_place_that_is_not_there_exactly_once_is_refused():
 
 
 def test_a_number_goes_where_there_is_a_place_for_it():
-    for edit in ("A 2", "B"):
+    for edit in ("H 2", "G"):
         with pytest.raises(ValueError, match="number"):
-            edits.program(1, edit)
+            edits.program("transformer", edit)
 
 
 # --- Edits against what they claim to be ----------------------------------------------------------------

@@ -406,9 +406,13 @@ def test_each_edit_of_the_page_is_measured_and_changes_what_the_model_gives(tmp_
     words = transformer.next_batch(np.random.default_rng(0), 4, 2)[:, :-1]
     for edit in {setup.edit for setup in setups}:
         transformer.tf.keras.utils.set_random_seed(1)
-        logits, weights = cache.module("transformer", edit).Transformer(4, 32, 2, 4)(words)
+        model = cache.module("transformer", edit).Transformer(4, 32, 2, 4)
+        logits, weights = model(words)
         outputs[edit] = logits.numpy()
-        equal = 1 / np.arange(1, 16)[:, None] * np.tri(15)
+        equal = (1 / np.arange(1, 16)[:, None] * np.tri(15)).astype(np.float32)
+        if edit == "G 1":  # What is measured with other weights is the model, with these.
+            vectors = measured.after_means(model, words, np.tile(equal, (2, 1, 1)))
+            np.testing.assert_allclose(vectors, measured.after_first_layer(model, words), atol=1e-5)
         for layer in (1, 2):
             same = np.allclose(weights[layer - 1], equal, atol=1e-6)
             assert same == (f"G {layer}" in (edit or ""))
@@ -434,7 +438,6 @@ def test_what_is_changed_after_the_training(short, transformer):
     assert nothing[1] > right - 0.05 and nothing == pytest.approx(everything[::-1], abs=0.05)
     texts = measured.texts_of(model)
     assert (texts.words[:, 9] == texts.words[np.arange(10000), 2 * texts.asked + 1]).all()
-    assert np.mean(measured.right_by_place(model)) == pytest.approx(right, abs=0.01)
 
 
 # --- What it refuses --------------------------------------------------------------------------------------

@@ -223,6 +223,45 @@ def swapped(model):
     return found
 
 
+def after_means(model, words, weights):
+    """Return the same, where all heads of the first block have these weights, (samples, words, words)."""
+    block = model.blocks[0]
+    vectors = model.embedding(words) + model.positions[:, : words.shape[1]]
+    value = block.attention.split(block.norm_1(vectors) @ block.attention.W_V)
+    vectors += block.attention.join(weights[:, None] @ value) @ block.attention.W_O
+    return (vectors + block.contract(block.expand(block.norm_2(vectors)))).numpy()
+
+
+def with_shares_exchanged(model):
+    """Exchange shares of a name in the first layer's means, in a model whose first layer has equal weights.
+
+    A mean of t words holds 1 / t of each. The two means are those at the asked name's pet and at the last
+    pet; the rest of each keeps its proportions. Neither the first pair is asked for nor the last one.
+
+    Returns:
+        A dict from the name to the fractions of answers: the last pet, the asked name's pet.
+    """
+    texts = texts_of(model)
+    last = texts.first - 1
+    own = 2 * texts.asked + 1
+    pets = texts.words[np.arange(len(own)), own]
+    cases = (texts.asked > 0) & (own != last) & (pets != texts.words[:, last])
+    words, own, pets = texts.words[cases, : texts.first + 1], own[cases], pets[cases]
+    samples, length = np.arange(len(own)), texts.first + 1
+    equal = np.tri(length) / np.arange(1, length + 1)[:, None]
+    found = {}
+    for label, name in (("nothing", None), ("the asked name", own - 1), ("control: the first name", 0 * own)):
+        weights = np.tile(equal.astype(np.float32), (len(own), 1, 1))
+        for place, other in ((own, last), (last, own)):
+            if name is not None:
+                share = 1 / (other + 1)
+                weights[samples, place] *= np.reshape((1 - share) / (1 - 1 / (place + 1)), (-1, 1))
+                weights[samples, place, name] = share
+        said = answers_from(model, after_means(model, words, weights))
+        found[label] = [(said == words[:, last]).mean(), (said == pets).mean()]
+    return found
+
+
 # --- While it trains --------------------------------------------------------------------------------------
 
 
@@ -285,5 +324,9 @@ def report(cache):
         EQUAL: cache.models(FIRST_EQUAL, FIVE),
     }
     measuring.compare("Where heads attend", head, groups, where_heads_attend, *["{:.2f}"] * 2)
+    head = ["G 1: shares exchanged", "answers the last pet", "answers the pet of the text"]
+    measuring.compare_cases(
+        "Shares exchanged", head, cache.models(FIRST_EQUAL, FIVE), with_shares_exchanged, "%", "%"
+    )
     head = ["swapped", "answers the other pet", "answers the pet of the text"]
     measuring.compare_cases("Swapped pets", head, models, swapped, "%", "%")
