@@ -76,15 +76,6 @@ def test_a_probe_reads_small_differences_as_well_as_large_ones():
     assert (read(features[1000:]) == answers[1000:]).mean() > 0.99
 
 
-def test_a_probe_counts_a_sample_as_often_as_it_is_likely():
-    """The same feature has two answers: the likelier one is right, for all outputs by one layer."""
-    features, answers = np.ones((4, 2, 3)), np.array([[0, 0], [0, 0], [1, 1], [2, 2]])
-    features[2:] += [[[0.1, 0, 0]], [[0, 0.1, 0]]]
-    features[1:3] = features[2:3]
-    chances = np.array([0.1, 0.2, 0.4, 0.3])
-    assert measuring.probe(features, answers, chances)(features).tolist() == [[0, 0], [1, 1], [1, 1], [2, 2]]
-
-
 # --- Lesson 1 -------------------------------------------------------------------------------------------
 
 

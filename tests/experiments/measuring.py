@@ -62,7 +62,7 @@ def score(logits, answers):
     return right, -np.take_along_axis(logarithms, answers[..., None], axis=-1).mean()
 
 
-def probe(features, answers, chances=None):
+def probe(features, answers):
     """Fit the best last dense layer to features, float (..., numbers), and answers, int (...).
 
     The features get the same variance in all directions first, which such a layer can undo: so small
@@ -71,7 +71,6 @@ def probe(features, answers, chances=None):
     Args:
         features: float (samples, numbers) or (samples, outputs, numbers); one layer serves all outputs.
         answers: int (samples,) or (samples, outputs).
-        chances: float (samples,), the probability of each sample, if not the same for all.
 
     Returns:
         A function from features to answers.
@@ -82,15 +81,13 @@ def probe(features, answers, chances=None):
     def flat(vectors):
         return vectors.reshape(-1, vectors.shape[-1]).astype(float)
 
-    samples = answers.size if chances is None else 20000
-    chances = np.full(len(answers), 1 / len(answers)) if chances is None else chances
-    weights = np.repeat(samples * chances, answers[0].size)
+    strength = 1e4 * answers[0].size  # Next to no penalty.
     whiten = decomposition.PCA(1 - 1e-7, svd_solver="full", whiten=True)
-    layer = linear_model.LogisticRegression(C=1e4, max_iter=100, tol=1e-4, solver="newton-cholesky")
+    layer = linear_model.LogisticRegression(C=strength, max_iter=100, tol=1e-4, solver="newton-cholesky")
     both = pipeline.make_pipeline(whiten, layer)
     with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # That 100 rounds could be more.
-        both.fit(flat(features), answers.ravel(), logisticregression__sample_weight=weights)
+        both.fit(flat(features), answers.ravel())
     return lambda given: both.predict(flat(given)).reshape(given.shape[:-1])
 
 
