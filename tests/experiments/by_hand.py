@@ -19,7 +19,8 @@ def draw_vector(axes, left, top, numbers, colour, name="", names=()):
         axes.add_patch(box)
         axes.text(left + place + 0.5, top - 0.5, pictures.short(number), **WORDS)
     for place, label in enumerate(names):
-        axes.text(left + place + 0.5, top + 0.35, label, **GREY)
+        size = WORDS["fontsize"] if len(label) < 3 else 22
+        axes.text(left + place + 0.5, top + 0.35, label, **(GREY | {"fontsize": size}))
     if name:
         axes.text(left - 0.25, top - 0.5, name, **(WORDS | {"ha": "right"}))
 
@@ -88,6 +89,53 @@ def draw_signal():
     pictures.save(figure, 3, "by_hand")
 
 
+def draw_looking_up():
+    """Draw the example of the last page: what W_Q, W_K and W_V make of a question and of two pairs."""
+    unit = np.eye(4)  # Anna, Ben, dog, cat
+    rows = [("Anna's dog", unit[0] + unit[2]), ("Ben's cat", unit[1] + unit[3])]
+    query = 4 * unit[1, :2]
+    key, value = (np.array([vector[part] for _, vector in rows]) for part in (slice(2), slice(2, 4)))
+    ((mean,), (weights,)) = formula.attend([query], key, value)
+    figure, axes = pyplot.subplots(figsize=(16, 16 * 8.4 / 22))
+    axes.set(xlim=(0, 22), ylim=(-0.1, 8.3), aspect="equal")
+    axes.axis("off")
+    figure.subplots_adjust(0, 0, 1, 1)
+    vectors, keys, weight, values = 3.5, 9.1, 16.3, 19.7  # Where the columns begin.
+    people, pets = ["Anna", "Ben"], ["dog", "cat"]
+    arrow = {"arrowstyle": "-|>", "mutation_scale": 30, "linewidth": 2.5, "color": "#444444"}
+
+    def draw_matrix(line, name):
+        axes.annotate("", (keys - 0.1, line - 0.5), (vectors + 4.1, line - 0.5), arrowprops=arrow)
+        axes.text((keys + vectors + 4) / 2, line - 0.05, name, **WORDS)
+
+    with pyplot.rc_context({"font.size": 18}):
+        draw_vector(axes, vectors, 7.3, unit[1], "#999999", "question:\nBen", [*people, *pets])
+        draw_matrix(7.3, "W_Q")
+        draw_vector(axes, keys, 7.3, query, pictures.COLOURS[4], names=people)
+        axes.text(keys + 2.3, 6.8, "query", **(GREY | LEFT))
+        titles = ((keys + 1, "key"), (12.9, "query · key"), (15.2, "÷ √2"), (weight + 1, "weight"))
+        for place, title in (*titles, (values + 0.7, "W_V: value")):
+            axes.text(place, 5.3, title, **GREY)
+        for number, (name, vector) in enumerate(rows):
+            line = 4.6 - 1.2 * number
+            draw_vector(axes, vectors, line, vector, pictures.COLOURS[0], name)
+            draw_matrix(line, "W_K")
+            draw_vector(axes, keys, line, key[number], pictures.COLOURS[0])
+            product = key[number] @ query
+            for place, text in ((12.9, product), (15.2, product / 2**0.5)):
+                axes.text(place, line - 0.5, pictures.short(text), **WORDS)
+            bar = pyplot.Rectangle((weight, line - 0.9), 1.6 * weights[number], 0.8, alpha=0.55)
+            bar.set_color(pictures.COLOURS[1])
+            axes.add_patch(bar)
+            place = weight + 1.6 * weights[number] + 0.15
+            axes.text(place, line - 0.5, pictures.short(weights[number]), **LEFT)
+            draw_vector(axes, values, line, value[number], pictures.COLOURS[0])
+        draw_vector(axes, values, 1.6, mean, pictures.COLOURS[2], "weighted mean of the values")
+        for place, label in enumerate(pets):
+            axes.text(values + place + 0.5, 0.2, label, **GREY)
+    pictures.save(figure, 3, "transformer_by_hand")
+
+
 @pyplot.rc_context({"font.size": 18})
 def draw():
     """Draw all of them."""
@@ -98,3 +146,4 @@ def draw():
     symbols, columns = ["A?", "B?", "count"], ["query · key", "÷ √3"]
     draw_example(2, (15, 7.9), (1, -1, 0), "difference asks", states, symbols, columns)
     draw_signal()
+    draw_looking_up()

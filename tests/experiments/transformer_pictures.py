@@ -80,29 +80,33 @@ def draw_diagram():
 
 
 def draw_heads(cache):
-    """Draw all heads of one model, a column for each layer, and in them the two looks for one answer."""
+    """Draw all heads of one model: the two that find the answer large, with their looks, the others small."""
     words, weights = TEXT.split(), heads_of(cache)
     pets, question = np.arange(1, 8, 2), len(words) - 1
     right = words.index(words[-1]) + 1
-    figure, planes = pyplot.subplots(4, 2, figsize=(10, 19.4), layout="constrained")
     first = weights[0][:, pets, pets - 1].mean(axis=1).argmax()
     second = weights[1][:, question, right].argmax()
-    for layer, head in np.ndindex(2, 4):
-        axes = planes[head, layer]
+    figure = pyplot.figure(figsize=(10, 9.7), layout="constrained")
+    grid = figure.add_gridspec(3, 6, height_ratios=(2.3, 1, 1))
+    shown = [(0, first), (1, second)]
+    others = [place for place in np.ndindex(2, 4) if place not in shown]
+    for number, (layer, head) in enumerate(shown + others):
+        large = number < 2
+        row, column = (0, 3 * number) if large else (1 + (number - 2) // 3, 2 * ((number - 2) % 3))
+        axes = figure.add_subplot(grid[row, column : column + (3 if large else 2)])
         image = axes.imshow(weights[layer, head], vmin=0, vmax=1, cmap="viridis")
         axes.set_title(f"Layer {layer + 1}, head {head + 1}", fontsize=17)
-        axes.set_xticks(range(len(words)), words, rotation=90, fontsize=15)
-        axes.set_yticks(range(len(words)), words if layer == 0 else [], fontsize=15)
-        if layer == 0 and head == first:
+        axes.set_xticks(range(len(words)) if large else [], words if large else [], rotation=90, fontsize=15)
+        axes.set_yticks(range(len(words)) if large else [], words if large else [], fontsize=15)
+        if number == 0:
+            axes.set(xlabel="… attends to this word", ylabel="This word …")
             for pet in pets:
                 axes.add_patch(matplotlib.patches.Circle((pet - 1, pet), 0.55, **RING))
-        if layer == 1 and head == second:
+        elif number == 1:
             axes.add_patch(matplotlib.patches.Circle((right, question), 0.55, **RING))
             arrow = {"arrowstyle": "-|>", "color": RING["edgecolor"], "linewidth": 3.5, "mutation_scale": 25}
             axes.annotate("", (right + 0.5, question), (question, question), arrowprops=arrow)
-    planes[3, 0].set_xlabel("… attends to this word", fontsize=16)
-    planes[0, 0].set_ylabel("This word …", fontsize=16)
-    bar = figure.colorbar(image, ax=planes, location="bottom", shrink=0.6, aspect=30)
+    bar = figure.colorbar(image, ax=figure.axes, location="bottom", shrink=0.6, aspect=30)
     bar.set_label("Attention weight", fontsize=16)
     pictures.save(figure, 3, "transformer_heads")
 
