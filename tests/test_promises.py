@@ -199,9 +199,7 @@ def test_a_file_system_that_cannot_sync_loses_no_model(number, saved, savepath, 
 
 
 @POSIX
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # By NumPy 1.26.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # By NumPy 1.26.
 def test_a_full_disk_leaves_the_model_that_was_there(savepath):
     """A limit on the size of files makes the same write fail."""
     resource = pytest.importorskip("resource")

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import signal
 import sys
+import textwrap
 import types
 
 import numpy as np
@@ -393,6 +394,18 @@ def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
     block.contract.kernel.assign(contract)
     model.logits_layer.kernel.assign(unit[:, :positions])
     assert measured.right(model) == 1
+
+
+def test_it_goes_on_writing(short, transformer, monkeypatch, capsys):
+    """The code in the answer of an exercise, with a model that has learnt little."""
+    page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n( +import numpy as np\n +import transformer.*?)```", page, re.DOTALL)
+    code = textwrap.dedent(code).replace('["--test"]', f'["--test", "--savepath={short.savepath}"]')
+    monkeypatch.setitem(sys.modules, "transformer", transformer)
+    exec(code, {})
+    words = capsys.readouterr().out.split()
+    assert len(words) == 16 and words[:4] == "Anna dog Ben cat".split()
+    assert set(words) <= set(transformer.vocabulary(4))
 
 
 # --- What is measured -----------------------------------------------------------------------------------
