@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import types
 
 import numpy as np
 import program
@@ -268,6 +269,24 @@ def test_every_range_of_a_page_was_measured(page):
     """In the row of the same label, and, where the heads are the same, in the same column."""
     text = page.read_text(encoding="utf-8")
     assert results.differences(text, measured_for(page)) == []
+
+
+def test_one_lesson_of_another_machine_is_printed_and_not_written(tmp_path, monkeypatch, capsys):
+    """All lessons are written, and so is one beside others of this machine; the speed has its own command."""
+    main = importlib.import_module("experiments.__main__")
+    lesson = types.SimpleNamespace(SETUPS=[], report=lambda cache: print("figures"))
+    monkeypatch.setattr(main, "LESSONS", {"one": lesson, "two": lesson})
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    for name in ("lesson_one", "speed"):
+        (tmp_path / f"{name}.md").write_text(f"# {name}\n\nAnother machine\n", encoding="utf-8")
+    arguments = types.SimpleNamespace(seeds=None, pictures=False)
+    cache = trainings.ModelCache(tmp_path)
+    with pytest.raises(SystemExit, match="lesson_one.md is of another machine"):
+        main.report(["two"], cache, arguments)
+    assert "figures" in capsys.readouterr().out and program.files(tmp_path) == ["lesson_one.md", "speed.md"]
+    main.report(["one", "two"], cache, arguments)
+    main.report(["two"], cache, arguments)
+    assert "figures" in (tmp_path / "lesson_two.md").read_text(encoding="utf-8")
 
 
 def test_all_results_are_of_one_machine_and_its_versions():

@@ -28,8 +28,8 @@ def path(name):
 
 
 def measured_elsewhere(names):
-    """Return the results of another machine or other versions, but for those that will be written."""
-    others = [file for file in sorted(FOLDER.glob("*.md")) if file.stem not in names]
+    """Return the lessons' results of another machine or other versions, but for those to be written."""
+    others = [file for file in sorted(FOLDER.glob("lesson_*.md")) if file.stem not in names]
     return [file for file in others if machine() not in file.read_text(encoding="utf-8").splitlines()]
 
 

@@ -250,7 +250,11 @@ def with_shares_exchanged(model):
     samples, length = np.arange(len(own)), texts.first + 1
     equal = np.tri(length) / np.arange(1, length + 1)[:, None]
     found = {}
-    for label, name in (("nothing", None), ("the asked name", own - 1), ("control: the first name", 0 * own)):
+    for label, name in (
+        ("nothing", None),
+        ("the name asked for", own - 1),
+        ("control: the first name", 0 * own),
+    ):
         weights = np.tile(equal.astype(np.float32), (len(own), 1, 1))
         for place, other in ((own, last), (last, own)):
             if name is not None:
