@@ -436,7 +436,7 @@ def test_each_edit_of_the_page_is_measured_and_changes_what_the_model_gives(tmp_
 
 
 def test_what_is_changed_after_the_training(short, transformer):
-    """Scaled logits by the formula, and vectors taken from the text in which two pets are swapped."""
+    """Scaled logits by the formula, and vectors taken from the text in which two names are swapped."""
     model, (arrays, _) = load(transformer, short.savepath), contents(short.savepath)
     right = measured.right(model)
     before = model.get_weights()
@@ -447,7 +447,7 @@ def test_what_is_changed_after_the_training(short, transformer):
         logits, _ = forward(arrays | {"block_1/attention/W_Q": 2 * arrays["block_1/attention/W_Q"]}, text)
         np.testing.assert_allclose(model(text[None])[0][0], logits, atol=1e-3)
     cases = measured.swapped(model)
-    nothing, everything = cases["nothing"], cases["two pets in the text"]
+    nothing, everything = cases["nothing"], cases["two names in the text"]
     assert nothing[1] > right - 0.05 and nothing == pytest.approx(everything[::-1], abs=0.05)
     texts = measured.texts_of(model)
     assert (texts.words[:, 9] == texts.words[np.arange(10000), 2 * texts.asked + 1]).all()

@@ -111,15 +111,21 @@ def untrained(cache, directions=None):
     return networks
 
 
+def without_the_edit(cache):
+    """Return models that were trained with equal weights, edit A, as main.py without the edit opens them."""
+    networks = cache.untrained(setup(), TEN)
+    for network, model in zip(networks, cache.models(LINEUP["A: equal weights"], TEN), strict=True):
+        network.set_weights(model.get_weights())
+    return networks
+
+
 def print_training(cache):
-    """Print how weights compare after the training, and where queries point."""
-    models = cache.models(setup(), TEN)
-    times = np.array([preferences(model) for model in models])
-    rows = []
-    for label, values in (("a blank's", times[..., 0]), ("another letter's", times[..., 1:])):
-        rows.append([label, measuring.summary(values.ravel()), f"{(values > 1).sum()} of {values.size}"])
-    measuring.table("The own letter's weight, times", ["", "times", "above 1"], rows)
-    cosines = measuring.summary(np.ravel([query_key_cosines(model) for model in models]))
+    """Print how weights compare, also where no training needed them, and where queries point."""
+    groups = {MAIN: cache.models(setup(), TEN), "A, tested without the edit": without_the_edit(cache)}
+    head = ["the own letter's weight, times", "a blank's", "another letter's", "sequences right"]
+    title, forms = "A row's weight on its own letter", ["{:.2f}", "{:.2f}", "%"]
+    measuring.compare(title, head, groups, lambda model: (*ratios(model), scores(model)[0]), *forms)
+    cosines = measuring.summary(np.ravel([query_key_cosines(model) for model in groups[MAIN]]))
     print(f"\nThe cosine of an output step's query and its letter's key: {cosines}")
 
 

@@ -194,32 +194,30 @@ def answers_from(model, vectors):
 def swapped(model):
     """Return a dict from what is swapped to the fractions of answers: the other pet, the pet of the text.
 
-    The asked name's pet and that of another name, where these differ: in the text; or in the text only for
-    the vectors after the first layer at these two places, or at all others (activation patching).
+    The name asked for and another name, where their pets differ: in the text; or in the text only for the
+    vectors after the first layer of their two pets, whose words stay, or of all others (activation patching).
     """
     texts = texts_of(model, 5000)
     words = texts.words[:, : texts.first + 1]
     samples = np.arange(len(words))
-    own = 2 * texts.asked + 1
-    other = (
-        2 * ((texts.asked + np.random.default_rng(0).integers(1, texts.pairs, len(words))) % texts.pairs) + 1
-    )
+    shift = np.random.default_rng(0).integers(1, texts.pairs, len(words))
+    own, other = 2 * texts.asked, 2 * ((texts.asked + shift) % texts.pairs)  # Places of names.
     text = words.copy()
     text[samples, own], text[samples, other] = words[samples, other], words[samples, own]
     at_pets = np.zeros(words.shape, bool)
-    at_pets[samples, own] = at_pets[samples, other] = True
+    at_pets[samples, own + 1] = at_pets[samples, other + 1] = True
     mine, changed = after_first_layer(model, words), after_first_layer(model, text)
-    different = words[samples, own] != words[samples, other]
+    different = words[samples, own + 1] != words[samples, other + 1]
     cases = {
         "nothing": mine,
-        "two pets in the text": changed,
-        "after the first layer, the vectors of these two pets": np.where(at_pets[..., None], changed, mine),
+        "two names in the text": changed,
+        "after the first layer, the vectors of their pets": np.where(at_pets[..., None], changed, mine),
         "after the first layer, the vectors of all other words": np.where(at_pets[..., None], mine, changed),
     }
     found = {}
     for label, vectors in cases.items():
         said = answers_from(model, vectors)[different]
-        found[label] = [(said == words[samples, place][different]).mean() for place in (other, own)]
+        found[label] = [(said == words[samples, place + 1][different]).mean() for place in (other, own)]
     return found
 
 
@@ -333,4 +331,4 @@ def report(cache):
         "Shares exchanged", head, cache.models(FIRST_EQUAL, FIVE), with_shares_exchanged, "%", "%"
     )
     head = ["swapped", "answers the other pet", "answers the pet of the text"]
-    measuring.compare_cases("Swapped pets", head, models, swapped, "%", "%")
+    measuring.compare_cases("Swapped names", head, models, swapped, "%", "%")
