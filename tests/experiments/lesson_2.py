@@ -69,6 +69,9 @@ def report(cache):
     groups = {label: cache.models(each, TEN) for label, each in ALL.items()}
     compare_scores("Right", groups, each=True)
     trio = {label: groups[f"{label}, 1,000 steps"] for label in TRIO}
+    rows = {label: trio[label] for label in ("plain", "`--self_att`")}
+    head = ["the difference step's weights on letters", "the largest over the smallest"]
+    measuring.compare("On letters", head, rows, interventions.preference, "{:.2f}")
     rows = {label: list(map(interventions.first_states, trio[label])) for label in ("plain", "`--self_att`")}
     head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
     title, forms = "The difference step's weights on output steps", [*["{:.2f}"] * 4, "%"]

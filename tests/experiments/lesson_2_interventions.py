@@ -56,6 +56,13 @@ def all_weights(states):
 # --- To what output steps attend ------------------------------------------------------------------------
 
 
+def preference(model):
+    """Return how many times the least weight of output step 3 on a kind of letter the largest is, [float]."""
+    key = model.key_layer(np.eye(4, dtype=np.float32)[None])
+    weights = model.attention(query=model.query, key=key, value=key)[1].numpy()[0, 3]
+    return [weights.max() / weights.min()]
+
+
 def on_counts(states):
     """Return to what output step 3 attends where A ≠ B, five numbers, for the hidden states of all cases.
 
