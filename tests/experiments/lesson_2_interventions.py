@@ -88,22 +88,24 @@ def predicted_difference(model, states, weights):
 
 
 def flipped(model):
-    """Flip a quantity in output step 3's own state, where A ≠ B, along the way in which the state follows it.
+    """Flip A − B in output step 3's own state, where A ≠ B, along the way in which the state follows it.
 
-    A − B goes as far to the other side of 0, and A + B of its mean. Returns a dict from the quantity to how
-    often the larger count gets more, and what is right.
+    It goes as far to the other side of 0; the control goes as far in a random direction. Returns a dict from
+    the change to how often the larger count gets more, and what is right.
     """
     differ, larger, chances = unequal()
     states, answers = first_states(model)[differ], cases().answers[differ]
     first, second, _, _ = answers.T.astype(float)
-    rows, quantities = np.arange(len(answers)), np.column_stack([first - second, first + second])
-    quantities[:, 1] -= chances @ quantities[:, 1]
-    root, own = np.sqrt(chances)[:, None], states[:, 3]
+    rows, root, own = np.arange(len(answers)), np.sqrt(chances)[:, None], states[:, 3]
+    quantities = np.column_stack([first - second, first + second - chances @ (first + second)])
     slopes = np.linalg.lstsq(root * quantities, root * (own - chances @ own), rcond=None)[0]
+    change = -2 * np.outer(quantities[:, 0], slopes[0])
+    directions = np.random.default_rng(0).normal(size=change.shape)
+    lengths = [np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in (change, directions)]
     measured = {}
-    for name, quantity, slope in zip(("A − B", "A + B"), quantities.T, slopes, strict=True):
+    for name, moved in (("A − B", change), ("as far, at random", directions * lengths[0] / lengths[1])):
         changed = states.copy()
-        changed[:, 3] -= 2 * np.outer(quantity, slope)
+        changed[:, 3] += moved
         weights = all_weights(changed)[:, 3]
         wins = weights[rows, larger] > weights[rows, 1 - larger]
         predicted = predicted_difference(model, changed, weights)
@@ -180,7 +182,7 @@ def report(trained, blind):
     head = ["changed", "sequences right", "counts right", "differences right"]
     title = "The weights of all output steps are changed"
     measuring.compare_cases(title, head, trained, with_other_weights, *["%"] * 3)
-    head = ["flipped in the difference step's own state, A ≠ B"]
+    head = ["moved in the difference step's own state, A ≠ B"]
     head += ["the larger count gets more", "differences right"]
     measuring.compare_cases("Flipped", head, trained, flipped, "%", "%")
     head = ["differs: replaced", "measured", "answers as for the second input"]
