@@ -407,12 +407,15 @@ def load_model(arguments):
     except Exception as error:  # A damaged or foreign file raises all kinds.
         name = type(error).__name__
         sys.exit(f"transformer.py: error: {path} cannot be read ({name}); name another --savepath")
+    misfit = f"transformer.py: error: {path} does not fit this file; undo an edit, or change --savepath"
+    if settings != description["settings"]:
+        sys.exit(misfit)
     check(arguments, settings)
     model = Transformer(**settings)
     weights = {weight.path.removeprefix("model/"): weight for weight in model.weights}
     shapes = {name: weight.shape for name, weight in weights.items()}
     if shapes != {name: array.shape for name, array in arrays.items()}:
-        sys.exit(f"transformer.py: error: {path} does not fit this file; undo an edit, or change --savepath")
+        sys.exit(misfit)
     for name, weight in weights.items():
         weight.assign(arrays[name])
     if description.get("program") != FILE_HASH:

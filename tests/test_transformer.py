@@ -562,6 +562,14 @@ def test_an_edit_that_changes_the_weights_is_named_as_the_cause(savepath, edited
     refused(program.in_process(path, "--test", "--savepath", savepath), 1, "does not fit", "undo an edit")
 
 
+def test_a_model_of_a_program_with_one_setting_more_is_refused(savepath):
+    arrays, description = contents(savepath)
+    description["settings"]["sharpness"] = 2.0
+    arrays["description"] = json.dumps(description)
+    np.savez(savepath / "transformer.npz", **arrays)
+    refused(program.in_process(SCRIPT, "--test", "--savepath", savepath), 1, "does not fit", "undo an edit")
+
+
 def test_an_edit_that_raises_shows_its_own_traceback(savepath, edited):
     path = edited("vectors @ self.W_Q)", "vectors @ self.W_QQ)")
     with pytest.raises(AttributeError, match="W_QQ"):
