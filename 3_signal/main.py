@@ -556,11 +556,16 @@ def main(argv=None):
     except KeyboardInterrupt:
         sys.exit(130)
     except (MemoryError, tf.errors.ResourceExhaustedError):
+        tf.keras.utils.clear_session()  # So that a notebook can go on with smaller sizes.
         atexit.register(os._exit, 1)  # Else TensorFlow may crash when Python ends.
         sys.exit("main.py: error: out of memory; one of the sizes is too large for this machine")
     except BrokenPipeError:  # The reader, such as `head`, has gone; a normal exit would write to it again.
         os._exit(1)
     except OSError as error:
+        file = pathlib.Path(error.filename or arguments.savepath)  # Of a full disk, no file is named.
+        folders = arguments.savepath, arguments.plotpath
+        if not any(folder in (file, *file.parents) or file in folder.parents for folder in folders):
+            raise  # An edit has its own files, and its own traceback.
         sys.exit(f"main.py: error: {error}; --savepath and --plotpath can name other folders")
 
 

@@ -57,7 +57,9 @@ def parse_arguments(argv=None):
     """Return the flags and, as .settings, a dict, what they make of DEFAULTS; refuse what no model can do."""
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
-        parser.error(f'unrecognized: {" ".join(unknown)}; put a text in quotes: --input "Ben cat Ben"')
+        words = arguments.input and not unknown[0].startswith("-")
+        hint = 'put a text in quotes: --input "Ben cat Ben"' if words else "see --help"
+        parser.error(f"unrecognized: {' '.join(unknown)}; {hint}")
     if not (arguments.train or arguments.test or arguments.plot):
         parser.exit(2, parser.format_help())
     arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
@@ -142,6 +144,7 @@ def read(text, pairs):
 
 if __name__ == "__main__":
     parse_arguments()  # Wrong flags do not wait for the imports. main() parses again.
+sys.path.insert(0, str(HERE))  # A cautious Python leaves it out.
 import main as lesson_3  # The main.py beside this file. It comes first, as it prepares the other imports.
 import matplotlib.pyplot as pyplot
 import numpy as np
@@ -401,14 +404,16 @@ def load_model(arguments):
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
         description = json.loads(arrays.pop("description").item())
-        settings = {name: description["settings"][name] for name in DEFAULTS}
+        settings = dict(description["settings"])
+        if description["task"] != "Transformer":
+            raise ValueError(description["task"])
     except FileNotFoundError:
         sys.exit(f"transformer.py: error: {path}: there is no model yet; {remedy(arguments)}")
     except Exception as error:  # A damaged or foreign file raises all kinds.
         name = type(error).__name__
         sys.exit(f"transformer.py: error: {path} cannot be read ({name}); name another --savepath")
     misfit = f"transformer.py: error: {path} does not fit this file; undo an edit, or change --savepath"
-    if settings != description["settings"]:
+    if settings.keys() != DEFAULTS.keys():
         sys.exit(misfit)
     check(arguments, settings)
     model = Transformer(**settings)
@@ -451,11 +456,16 @@ def main(argv=None):
     except KeyboardInterrupt:
         sys.exit(130)
     except (MemoryError, tf.errors.ResourceExhaustedError):
+        tf.keras.utils.clear_session()  # So that a notebook can go on with smaller sizes.
         atexit.register(os._exit, 1)  # Else TensorFlow may crash when Python ends.
         sys.exit("transformer.py: error: out of memory; one of the sizes is too large for this machine")
     except BrokenPipeError:  # The reader, such as `head`, has gone; a normal exit would write to it again.
         os._exit(1)
     except OSError as error:
+        file = pathlib.Path(error.filename or arguments.savepath)  # Of a full disk, no file is named.
+        folders = arguments.savepath, arguments.plotpath
+        if not any(folder in (file, *file.parents) or file in folder.parents for folder in folders):
+            raise  # An edit has its own files, and its own traceback.
         sys.exit(f"transformer.py: error: {error}; --savepath and --plotpath can name other folders")
 
 

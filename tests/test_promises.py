@@ -147,6 +147,14 @@ def test_an_edit_that_raises_shows_its_own_traceback(edit, mode, savepath, edite
     program.load_model(1, savepath)
 
 
+def test_an_edit_that_misses_a_file_of_its_own_shows_its_own_traceback(savepath, edited):
+    """It is not told to change --savepath."""
+    line = "        if arguments.test:\n"
+    path = edited(line, line + '            np.load("/nowhere/notes.npy")\n')
+    with pytest.raises(FileNotFoundError, match="/nowhere/notes.npy"):
+        program.in_process(path, "--test", "--savepath", savepath)
+
+
 # --- Folders and disks ------------------------------------------------------------------------------------
 
 

@@ -473,7 +473,7 @@ WRONG = [
     ("--input 'Ian dog Ian'", "'Ian'", "Hana"),  # The ninth name; a model for four pairs knows eight.
     (f"--input '{'Anna dog ' * 8}Anna'", "--input", "16", "17"),
     ("--input Anna dog Anna", "dog Anna", "quotes"),
-    ("--layer 2", "--layer"),
+    ("--layer 2", "--layer", "see --help"),
 ]
 
 
@@ -562,12 +562,14 @@ def test_an_edit_that_changes_the_weights_is_named_as_the_cause(savepath, edited
     refused(program.in_process(path, "--test", "--savepath", savepath), 1, "does not fit", "undo an edit")
 
 
-def test_a_model_of_a_program_with_one_setting_more_is_refused(savepath):
+def test_a_model_of_a_program_with_other_settings_is_refused(savepath):
     arrays, description = contents(savepath)
-    description["settings"]["sharpness"] = 2.0
-    arrays["description"] = json.dumps(description)
-    np.savez(savepath / "transformer.npz", **arrays)
-    refused(program.in_process(SCRIPT, "--test", "--savepath", savepath), 1, "does not fit", "undo an edit")
+    settings = description["settings"]
+    for other in (settings | {"sharpness": 2.0}, {"pairs": 4}):
+        arrays["description"] = json.dumps(description | {"settings": other})
+        np.savez(savepath / "transformer.npz", **arrays)
+        completed = program.in_process(SCRIPT, "--test", "--savepath", savepath)
+        refused(completed, 1, "does not fit", "undo an edit")
 
 
 def test_an_edit_that_raises_shows_its_own_traceback(savepath, edited):
