@@ -352,7 +352,8 @@ def test_settings_of_a_shell_and_of_files_change_neither_losses_nor_pictures(tmp
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # As !python in a notebook inherits it.
     }
     flags = ("--train", "--test", "--plot", "--seed", 1, "--steps", 20, "--print_every", 10)
-    for name, environment in (("strange", strange), ("usual", {})):
+    widgets = {"MPLBACKEND": "module://ipympl.backend_nbagg"}
+    for name, environment in (("strange", strange), ("widgets", widgets), ("usual", {})):
         paths = ("--savepath", tmp_path / name, "--plotpath", tmp_path / name)
         completed = program.run(1, *flags, *paths, env=environment)
         assert completed.returncode == 0 and not program.messages(completed), completed
@@ -360,7 +361,8 @@ def test_settings_of_a_shell_and_of_files_change_neither_losses_nor_pictures(tmp
     files = program.files(tmp_path / "usual")
     assert len(files) == 4 and files == program.files(tmp_path / "strange")
     for name in (name for name in files if not name.endswith(".npz")):
-        assert (tmp_path / "usual" / name).read_bytes() == (tmp_path / "strange" / name).read_bytes()
+        for folder in ("strange", "widgets"):
+            assert (tmp_path / "usual" / name).read_bytes() == (tmp_path / folder / name).read_bytes()
 
 
 def test_a_host_keeps_the_numbers_of_its_keras(tmp_path):
