@@ -28,6 +28,21 @@ END_OF_THE_COLOURS = "253, 231, 37"
 GIVEAWAYS = r"equal|learnt|fixed|trained|right for|\d{3} of|should be|✓|✗|seed"
 
 
+def contrasts(page):
+    """Return the contrast of the number in each cell of the heatmaps, a ratio as in WCAG 2."""
+
+    def luminance(colour):
+        channels = np.array([float(number) / 255 for number in re.findall(r"[\d.]+", colour)[:3]])
+        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+        return linear @ (0.2126, 0.7152, 0.0722) + 0.05
+
+    pairs = [
+        [luminance(cell.value_of_css_property(name)) for name in ("color", "background-color")]
+        for cell in page.all("#stage td.cell")
+    ]
+    return [max(pair) / min(pair) for pair in pairs]
+
+
 def lineup(page):
     """Return the weights and the answers of the three models of the vote."""
     cells = [
@@ -173,6 +188,7 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
     assert page.accuracy() < 100 < 900 < before
     assert page.cell("attention", 0, 7).value_of_css_property("background-color") != colour
     page.turn({"attention": 3})
+    assert min(contrasts(page)) >= 4.5
     brightest = max(page.all("#stage td.cell"), key=lambda cell: float(cell.get_attribute("data-weight")))
     assert END_OF_THE_COLOURS in brightest.value_of_css_property("background-color")
     text = page.find("attention shows").text
