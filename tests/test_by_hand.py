@@ -67,6 +67,7 @@ def test_exp_turns_differences_into_ratios():
     for logits in ([1.4, 0, 0, 0, 0], [-0.6, -2, 3], [3.4, 2]):
         weights = special.softmax(logits)
         assert f"e^1.4 = {weights[0] / weights[1]:.3f} times" in text(1)
+    assert f"2.4 / 6.4 = {2.4 / (2.4 + 4):.3f} of".replace(" 0.", " .") in text(1)
 
 
 def test_layer_normalization():
@@ -183,7 +184,7 @@ def test_a_name_and_a_pet_in_one_vector(capsys):
     assert (
         "Dot products {:.0f} and {:.0f}, divided by √2: {:.0f} and {:.2f}.".format(*products, *logits) in page
     )
-    assert f"Weights {written(weights, ' and ')}, values (1 0) and (0 1)" in page
+    assert f"Weights {written(weights, ' and ')}. W_V makes the values (1 0) and (0 1);" in page
     mean = weights @ pairs[:, 2:]
     assert f"the values is ({written(mean, ' ')})," in page
     (code,) = re.findall(r"```python\n(import numpy.*?)\n```", source, re.DOTALL)
@@ -202,11 +203,15 @@ def test_two_heads():
     """Each fetches nearly one of two counts, by the weights of the first example; W_O subtracts."""
     page = text(3, "transformer.md")
     heads = [attend(query, np.eye(2))[2] for query in ((4, 0), (0, 4))]
-    assert "the weights {:.3f} and {:.3f}".format(*heads[0]).replace("0.", ".") in page
+    assert (
+        "with {:.3f} of its weight on its own letter and {:.3f}".format(*heads[0]).replace("0.", ".") in page
+    )
     first, second = heads @ np.array([4, 3])
-    assert f"They bring back {first:.2f} and {second:.2f}." in page
-    assert f"combines them: {first - second:.2f}.".replace(" 0.", " .") in page
-    assert np.ptp(heads @ np.array([2, 2])) < 1e-9 and "(For two equal counts, it is 0.)" in page
+    assert f"They bring back {first:.3f} and {second:.3f}." in page
+    factor = f"{first - second:.3f}".replace("0.", ".")
+    assert f"can subtract: {factor}. For any two counts, it is {factor} times their difference." in page
+    first, second = heads @ np.array([9, 2])
+    assert f"{(first - second) / 7:.3f}".replace("0.", ".") == factor
 
 
 def test_positions_by_rule():
@@ -214,7 +219,7 @@ def test_positions_by_rule():
     page, places = text(3, "transformer.md"), np.arange(3)
     pairs = np.stack([np.sin(places), np.cos(places)], axis=-1)
     said = [f"({written(pair, ' ')})" for pair in pairs[1:]]
-    assert f"0, 1 and 2 get (0 1), {said[0]} and {said[1]}." in page
+    assert f"0, 1 and 2 get (0 1), {said[0]} and {said[1]}," in page
     np.testing.assert_allclose(pairs @ pairs.T, np.cos(places[:, None] - places))
 
 

@@ -1,5 +1,6 @@
 """The transformer of the last page: its texts and its attention, what it prints, draws, saves and refuses."""
 
+import code
 import collections
 import itertools
 import json
@@ -399,10 +400,12 @@ def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
 def test_it_goes_on_writing(short, transformer, monkeypatch, capsys):
     """The code in the answer of an exercise, with a model that has learnt little."""
     page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n( +import numpy as np\n +import transformer.*?)```", page, re.DOTALL)
-    code = textwrap.dedent(code).replace('["--test"]', f'["--test", "--savepath={short.savepath}"]')
+    (lines,) = re.findall(r"```python\n( +import numpy as np\n +import transformer.*?)```", page, re.DOTALL)
+    lines = textwrap.dedent(lines).replace('["--test"]', f'["--test", "--savepath={short.savepath}"]')
     monkeypatch.setitem(sys.modules, "transformer", transformer)
-    exec(code, {})
+    console = code.InteractiveConsole()  # As one pastes it.
+    for line in lines.splitlines():
+        console.push(line)
     words = capsys.readouterr().out.split()
     assert len(words) == 16 and words[:4] == "Anna dog Ben cat".split()
     assert set(words) <= set(transformer.vocabulary(4))

@@ -19,8 +19,7 @@ def draw_vector(axes, left, top, numbers, colour, name="", names=()):
         axes.add_patch(box)
         axes.text(left + place + 0.5, top - 0.5, pictures.short(number), **WORDS)
     for place, label in enumerate(names):
-        size = WORDS["fontsize"] if len(label) < 3 else 22
-        axes.text(left + place + 0.5, top + 0.35, label, **(GREY | {"fontsize": size}))
+        axes.text(left + place + 0.5, top + 0.35, label, **GREY)
     if name:
         axes.text(left - 0.25, top - 0.5, name, **(WORDS | {"ha": "right"}))
 
@@ -96,43 +95,51 @@ def draw_looking_up():
     query = 4 * unit[1, :2]
     key, value = (np.array([vector[part] for _, vector in rows]) for part in (slice(2), slice(2, 4)))
     ((mean,), (weights,)) = formula.attend([query], key, value)
-    figure, axes = pyplot.subplots(figsize=(16, 16 * 8.4 / 22))
-    axes.set(xlim=(0, 22), ylim=(-0.1, 8.3), aspect="equal")
+    figure, axes = pyplot.subplots(figsize=(16, 16 * 11.7 / 19))
+    axes.set(xlim=(0, 19), ylim=(0.9, 12.6), aspect="equal")
     axes.axis("off")
     figure.subplots_adjust(0, 0, 1, 1)
-    vectors, keys, weight, values = 3.5, 9.1, 16.3, 19.7  # Where the columns begin.
-    people, pets = ["Anna", "Ben"], ["dog", "cat"]
+    vectors, made, products, logits, last = 3.6, 9.3, 13, 15.3, 16.5  # Where the columns begin.
     arrow = {"arrowstyle": "-|>", "mutation_scale": 30, "linewidth": 2.5, "color": "#444444"}
 
-    def draw_matrix(line, name):
-        axes.annotate("", (keys - 0.1, line - 0.5), (vectors + 4.1, line - 0.5), arrowprops=arrow)
-        axes.text((keys + vectors + 4) / 2, line - 0.05, name, **WORDS)
+    def draw_matrix(line, name, vector, result, colours, label):
+        """Draw a vector, what a matrix makes of it, and between them the matrix, an arrow."""
+        draw_vector(axes, vectors, line, vector, colours[0], label)
+        axes.annotate("", (made - 0.1, line - 0.5), (vectors + 4.1, line - 0.5), arrowprops=arrow)
+        axes.text((made + vectors + 4) / 2, line - 0.05, name, **WORDS)
+        draw_vector(axes, made, line, result, colours[1])
 
-    with pyplot.rc_context({"font.size": 18}):
-        draw_vector(axes, vectors, 7.3, unit[1], "#999999", "question:\nBen", [*people, *pets])
-        draw_matrix(7.3, "W_Q")
-        draw_vector(axes, keys, 7.3, query, pictures.COLOURS[4], names=people)
-        axes.text(keys + 2.3, 6.8, "query", **(GREY | LEFT))
-        titles = ((keys + 1, "key"), (12.9, "query · key"), (15.2, "÷ √2"), (weight + 1, "weight"))
-        for place, title in (*titles, (values + 0.7, "W_V: value")):
-            axes.text(place, 5.3, title, **GREY)
-        for number, (name, vector) in enumerate(rows):
-            line = 4.6 - 1.2 * number
-            draw_vector(axes, vectors, line, vector, pictures.COLOURS[0], name)
-            draw_matrix(line, "W_K")
-            draw_vector(axes, keys, line, key[number], pictures.COLOURS[0])
-            product = key[number] @ query
-            for place, text in ((12.9, product), (15.2, product / 2**0.5)):
-                axes.text(place, line - 0.5, pictures.short(text), **WORDS)
-            bar = pyplot.Rectangle((weight, line - 0.9), 1.6 * weights[number], 0.8, alpha=0.55)
-            bar.set_color(pictures.COLOURS[1])
-            axes.add_patch(bar)
-            place = weight + 1.6 * weights[number] + 0.15
-            axes.text(place, line - 0.5, pictures.short(weights[number]), **LEFT)
-            draw_vector(axes, values, line, value[number], pictures.COLOURS[0])
-        draw_vector(axes, values, 1.6, mean, pictures.COLOURS[2], "weighted mean of the values")
-        for place, label in enumerate(pets):
-            axes.text(values + place + 0.5, 0.2, label, **GREY)
+    def draw_names(top, left, names):
+        for place, label in enumerate(names):
+            axes.text(left + place + 0.5, top, label, **(GREY | {"fontsize": 20}))
+
+    blue, orange, green, yellow = (pictures.COLOURS[place] for place in (0, 1, 2, 4))
+    draw_names(12.2, vectors, ["Anna", "Ben", "dog", "cat"])
+    draw_names(12.2, made, ["Anna", "Ben"])
+    draw_matrix(11.8, "W_Q", unit[1], query, ("#999999", yellow), "question:\nBen")
+    axes.text(made + 2.3, 11.3, "query", **(GREY | LEFT))
+    titles = ((made + 1, "key"), (products, "query · key"), (logits, "÷ √2"), (last + 1, "weight"))
+    for place, title in titles:
+        axes.text(place, 10, title, **GREY)
+    for number, (name, vector) in enumerate(rows):
+        line, weight = 9.4 - 1.2 * number, weights[number]
+        draw_matrix(line, "W_K", vector, key[number], ("#999999", blue), name)
+        product = key[number] @ query
+        for place, amount in ((products, product), (logits, product / 2**0.5)):
+            axes.text(place, line - 0.5, pictures.short(amount), **WORDS)
+        axes.add_patch(pyplot.Rectangle((last, line - 0.9), 1.3 * weight, 0.8, color=orange, alpha=0.55))
+        axes.text(last + 1.3 * weight + 0.15, line - 0.5, pictures.short(weight), **LEFT)
+    axes.text(made + 1, 6.2, "value", **GREY)
+    axes.text(products, 6.2, "× weight", **GREY)
+    draw_names(6.2, last, ["dog", "cat"])
+    for number, (name, vector) in enumerate(rows):
+        line = 5.6 - 1.2 * number
+        draw_matrix(line, "W_V", vector, value[number], ("#999999", green), name)
+        axes.text(products, line - 0.5, f"× {pictures.short(weights[number])}", **WORDS)
+        draw_vector(axes, last, line, weights[number] * value[number], green)
+    draw_vector(axes, last, 2.2, mean, green, "weighted mean of the values")
+    axes.plot((last - 0.3, last + 2.3), (2.8, 2.8), color="#444444", linewidth=2.5)
+    axes.text(last - 0.6, 2.8, "+", **WORDS)
     pictures.save(figure, 3, "transformer_by_hand")
 
 

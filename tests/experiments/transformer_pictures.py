@@ -100,12 +100,15 @@ def draw_heads(cache):
         axes.set_yticks(range(len(words)) if large else [], words if large else [], fontsize=15)
         if number == 0:
             axes.set(xlabel="… attends to this word", ylabel="This word …")
-            for pet in pets:
-                axes.add_patch(matplotlib.patches.Circle((pet - 1, pet), 0.55, **RING))
+            ringed = [(pet, pet - 1) for pet in pets]
         elif number == 1:
-            axes.add_patch(matplotlib.patches.Circle((right, question), 0.55, **RING))
+            ringed = [(question, right)]
             arrow = {"arrowstyle": "-|>", "color": RING["edgecolor"], "linewidth": 3.5, "mutation_scale": 25}
             axes.annotate("", (right + 0.5, question), (question, question), arrowprops=arrow)
+        for row, column in ringed if large else ():
+            axes.add_patch(matplotlib.patches.Circle((column, row), 0.55, **RING))
+            text = f"{weights[layer, head, row, column]:.2f}".removeprefix("0")
+            axes.text(column, row, text, ha="center", va="center", fontsize=12)
     bar = figure.colorbar(image, ax=figure.axes, location="bottom", shrink=0.6, aspect=30)
     bar.set_label("Attention weight", fontsize=16)
     pictures.save(figure, 3, "transformer_heads")
