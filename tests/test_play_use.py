@@ -218,8 +218,17 @@ def test_accuracy_is_that_of_main(trained, page):
     printed = program.parse(program.output_of(2, "--test", "--savepath", path.parent, "--seed", 1))
     assert abs(page.accuracy() - 10 * printed["sequences"]) < 50  # Four standard deviations.
     page.type("ab bc")
-    page.accuracy()
+    right = page.accuracy()
     assert "of length 5" in page.find("accuracy").text
+    lengths = ("--test", "--savepath", path.parent, "--sample_len", 5)
+    assert abs(right - 10 * program.parse(program.output_of(2, *lengths))["sequences"]) < 50
+    cleared = """
+        const menu = document.getElementById("model");
+        menu.value = "counting";
+        menu.dispatchEvent(new Event("change"));
+        return document.getElementById("accuracy").textContent;
+    """
+    assert page.driver.execute_script(cleared) == ""  # What was measured is of another model.
 
 
 def test_addresses_and_the_way_back(page):
