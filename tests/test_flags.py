@@ -120,3 +120,11 @@ def test_what_contradicts_the_saved_model_is_refused(variant, flags, words, trai
 def test_what_fits_the_saved_model_may_be_said_again(variant, flags, trained):
     flags = ("--test", *flags.split(), "--savepath", trained(variant).savepath)
     assert program.parse(program.output_of(int(variant[0]), *flags))
+
+
+@pytest.mark.parametrize("task", (1, 2))
+def test_a_blank_may_be_written_as_the_pages_print_it(task):
+    parse = program.load(task).parse_arguments
+    assert (
+        parse(["--test", "--input", "␣bc␣CBBAA␣"]).input == parse(["--test", "--input", " BC CBBAA "]).input
+    )
