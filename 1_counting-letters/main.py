@@ -22,7 +22,6 @@ import json
 import math
 import os
 import pathlib
-import re
 import secrets
 import sys
 
@@ -55,6 +54,46 @@ flag("--seed", type=int, help="makes a run repeatable (none)")
 either = parser.add_mutually_exclusive_group()
 either.add_argument("--sample_len", type=int, help="length of the tested sequence (max_len)")
 either.add_argument("--input", type=str.upper, metavar="TEXT", help='test this, such as "AB BC" (random)')
+
+# --- The data -------------------------------------------------------------------------
+# np is NumPy. It is imported below, with TensorFlow, so that wrong flags do not wait for them.
+
+
+class Task:
+    """Random sequences of letters, and how often each letter occurs in them.
+
+    Args:
+        max_len: int, the length of a sequence, unless next_batch is given another.
+        vocab_size: int, the number of letters, the blank not counted.
+        generator: numpy.random.Generator that draws the letters.
+    """
+
+    def __init__(self, max_len, vocab_size, generator):
+        self.generator = generator
+        self.letters = LETTERS[: vocab_size + 1]  # The blank comes first.
+        self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row for each letter.
+        self.max_len = max_len
+
+    def next_batch(self, *shape, length=None):
+        """Return random inputs, one-hot float32 (*shape, length, vocab_size + 1), and the answers to them.
+
+        The shape is the number of sequences or, with two numbers, of batches and of sequences in each.
+        """
+        size = (*shape, length or self.max_len)
+        indices = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
+        inputs = self.one_hot[indices]
+        return inputs, self.answers(inputs)
+
+    def answers(self, inputs):
+        """Return how often each letter occurs, int32 (..., vocab_size), in (..., length, vocab_size + 1)."""
+        return np.sum(inputs, axis=-2)[..., 1:].astype(np.int32)  # Index 0 is the blank.
+
+    def prettify(self, inputs):
+        """Return the letters in a column, str (..., length, 1), of inputs (..., length, vocab_size + 1)."""
+        return np.array(list(self.letters))[np.argmax(inputs, axis=-1, keepdims=True)]
+
+
+# --- Reading the flags, then importing the packages ----------------------------------
 
 
 def parse_arguments(argv=None):
@@ -105,8 +144,8 @@ os.environ["TF_USE_LEGACY_KERAS"] = "0"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer messages.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more kinds of processors,
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")  # and with any number of cores.
-notebook_backend = re.search("inline|ipympl|nbagg", os.environ.get("MPLBACKEND", ""))
-if notebook_backend and "IPython" not in sys.modules:
+drawing = os.environ.get("MPLBACKEND", "")
+if ("inline" in drawing or "ipympl" in drawing) and "IPython" not in sys.modules:
     os.environ["MPLBACKEND"] = "agg"  # A notebook's !python starts a process that cannot draw into it.
 gc.disable()  # Garbage collection would make the imports slower.
 try:
@@ -122,43 +161,6 @@ except KeyboardInterrupt:
 finally:
     gc.freeze()  # Later collections skip what was imported.
     gc.enable()
-
-# --- The data -------------------------------------------------------------------------
-
-
-class Task:
-    """Random sequences of letters, and how often each letter occurs in them.
-
-    Args:
-        max_len: int, the length of a sequence, unless next_batch is given another.
-        vocab_size: int, the number of letters, the blank not counted.
-        generator: numpy.random.Generator that draws the letters.
-    """
-
-    def __init__(self, max_len, vocab_size, generator):
-        self.generator = generator
-        self.letters = LETTERS[: vocab_size + 1]  # The blank comes first.
-        self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row for each letter.
-        self.max_len = max_len
-
-    def next_batch(self, *shape, length=None):
-        """Return random inputs, one-hot float32 (*shape, length, vocab_size + 1), and the answers to them.
-
-        The shape is the number of sequences or, with two numbers, of batches and of sequences in each.
-        """
-        size = (*shape, length or self.max_len)
-        indices = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
-        inputs = self.one_hot[indices]
-        return inputs, self.answers(inputs)
-
-    def answers(self, inputs):
-        """Return how often each letter occurs, int32 (..., vocab_size), in (..., length, vocab_size + 1)."""
-        return np.sum(inputs, axis=-2)[..., 1:].astype(np.int32)  # Index 0 is the blank.
-
-    def prettify(self, inputs):
-        """Return the letters in a column, str (..., length, 1), of inputs (..., length, vocab_size + 1)."""
-        return np.array(list(self.letters))[np.argmax(inputs, axis=-1, keepdims=True)]
-
 
 # --- The attention and the model ------------------------------------------------------
 

@@ -25,7 +25,6 @@ import json
 import math
 import os
 import pathlib
-import re
 import secrets
 import sys
 
@@ -60,6 +59,48 @@ flag("--enc_layers", type=int, help=f"encoder layers ({DEFAULTS['enc_layers']})"
 either = parser.add_mutually_exclusive_group()
 either.add_argument("--signal", type=str.upper, metavar="A", help="the signal (random)")
 either.add_argument("--input", type=str.upper, metavar="TEXT", help="the sequence, such as BBABC (random)")
+
+# --- The data -------------------------------------------------------------------------
+# np is NumPy. It is imported below, with TensorFlow, so that wrong flags do not wait for them.
+
+
+class Task:
+    """Random sequences of letters, and how often the first letter occurs in the rest.
+
+    Args:
+        max_len: int, the number of letters after the signal; next_batch's length counts the signal, too.
+        vocab_size: int, the number of different letters.
+        generator: numpy.random.Generator that draws the letters.
+    """
+
+    def __init__(self, max_len, vocab_size, generator):
+        self.generator = generator
+        self.letters = LETTERS[:vocab_size]
+        self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row for each letter.
+        self.max_len = max_len
+
+    def next_batch(self, *shape, length=None):
+        """Return random inputs, one-hot float32 (*shape, length, vocab_size), and the answers to them.
+
+        The shape is the number of sequences or, with two numbers, of batches and of sequences in each.
+        """
+        size = (*shape, length or self.max_len + 1)
+        indices = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
+        inputs = self.one_hot[indices]
+        return inputs, self.answers(inputs)
+
+    def answers(self, inputs):
+        """Return how often the first letter comes again, int32 (..., 1), in (..., length, vocab_size)."""
+        signal, rest = inputs[..., :1, :], inputs[..., 1:, :]
+        alike = np.sum(signal * rest, axis=-1)  # 1 where a letter is that of the signal, else 0.
+        return np.sum(alike, axis=-1, keepdims=True).astype(np.int32)
+
+    def prettify(self, inputs):
+        """Return the letters in a column, str (..., length, 1), of inputs (..., length, vocab_size)."""
+        return np.array(list(self.letters))[np.argmax(inputs, axis=-1, keepdims=True)]
+
+
+# --- Reading the flags, then importing the packages ----------------------------------
 
 
 def parse_arguments(argv=None):
@@ -114,8 +155,8 @@ os.environ["TF_USE_LEGACY_KERAS"] = "0"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer messages.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more kinds of processors,
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")  # and with any number of cores.
-notebook_backend = re.search("inline|ipympl|nbagg", os.environ.get("MPLBACKEND", ""))
-if notebook_backend and "IPython" not in sys.modules:
+drawing = os.environ.get("MPLBACKEND", "")
+if ("inline" in drawing or "ipympl" in drawing) and "IPython" not in sys.modules:
     os.environ["MPLBACKEND"] = "agg"  # A notebook's !python starts a process that cannot draw into it.
 gc.disable()  # Garbage collection would make the imports slower.
 try:
@@ -131,45 +172,6 @@ except KeyboardInterrupt:
 finally:
     gc.freeze()  # Later collections skip what was imported.
     gc.enable()
-
-# --- The data -------------------------------------------------------------------------
-
-
-class Task:
-    """Random sequences of letters, and how often the first letter occurs in the rest.
-
-    Args:
-        max_len: int, the number of letters after the signal; next_batch's length counts the signal, too.
-        vocab_size: int, the number of different letters.
-        generator: numpy.random.Generator that draws the letters.
-    """
-
-    def __init__(self, max_len, vocab_size, generator):
-        self.generator = generator
-        self.letters = LETTERS[:vocab_size]
-        self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row for each letter.
-        self.max_len = max_len
-
-    def next_batch(self, *shape, length=None):
-        """Return random inputs, one-hot float32 (*shape, length, vocab_size), and the answers to them.
-
-        The shape is the number of sequences or, with two numbers, of batches and of sequences in each.
-        """
-        size = (*shape, length or self.max_len + 1)
-        indices = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
-        inputs = self.one_hot[indices]
-        return inputs, self.answers(inputs)
-
-    def answers(self, inputs):
-        """Return how often the first letter comes again, int32 (..., 1), in (..., length, vocab_size)."""
-        signal, rest = inputs[..., :1, :], inputs[..., 1:, :]
-        alike = np.sum(signal * rest, axis=-1)  # 1 where a letter is that of the signal, else 0.
-        return np.sum(alike, axis=-1, keepdims=True).astype(np.int32)
-
-    def prettify(self, inputs):
-        """Return the letters in a column, str (..., length, 1), of inputs (..., length, vocab_size)."""
-        return np.array(list(self.letters))[np.argmax(inputs, axis=-1, keepdims=True)]
-
 
 # --- The attention and the model ------------------------------------------------------
 

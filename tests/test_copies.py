@@ -32,7 +32,7 @@ def test_copies_are_the_same(name, task):
 def test_the_imports_and_the_folders_are_the_same(task):
     """What a host or a missing package meets is tested in one file, too."""
     source, first = program.source(task), program.source(1)
-    for start, end in (("if __name__", "# --- The data"), ('flag("--savepath"', 'flag("--max_len"')):
+    for start, end in (("if __name__", "# --- The attention"), ('flag("--savepath"', 'flag("--max_len"')):
         assert source.split(start)[1].split(end)[0] == first.split(start)[1].split(end)[0]
 
 

@@ -80,7 +80,7 @@ def test_a_probe_reads_small_differences_as_well_as_large_ones():
 
 
 def test_the_parts_of_lesson_1_are_those_of_its_model():
-    lesson, model, data = LESSONS[1], random_model(1), measuring.new_data(1, 50)
+    lesson, model, data = LESSONS[1].interventions, random_model(1), measuring.new_data(1, 50)
     logits, weights = model(data.inputs)
     vectors, same = lesson.with_factor(model, data)
     np.testing.assert_allclose(same, weights, atol=1e-5)
@@ -97,10 +97,10 @@ def test_the_counting_curve_is_its_formula_where_the_ratio_is_known():
     lesson, model = LESSONS[1], program.load(1).AttentionModel(**program.load(1).DEFAULTS)
     model.key_layer.set_weights([np.eye(4, 64), np.zeros(64)])
     model.query.assign(8 * np.log(4) * np.eye(4, 64)[None, 1:])
-    np.testing.assert_allclose(lesson.preferences(model), np.full((3, 3), 4), rtol=1e-4)
+    np.testing.assert_allclose(lesson.interventions.preferences(model), np.full((3, 3), 4), rtol=1e-4)
     expected = lesson.weight_formula(np.arange(11), 4, 4)
     for step in range(3):
-        np.testing.assert_allclose(lesson.weight_by_count(model, step), expected, atol=1e-5)
+        np.testing.assert_allclose(lesson.interventions.weight_by_count(model, step), expected, atol=1e-5)
     assert expected[3] == pytest.approx(12 / 19)
     assert lesson.weight_formula([3], 2, 4) == pytest.approx(
         np.mean([3 / (3 + sum(rest)) for rest in itertools.product((1 / 2, 1 / 4, 1 / 4), repeat=7)])

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from . import lesson_1_interventions as interventions
 from . import measuring, trainings
 
 TASK = 1
@@ -39,7 +40,6 @@ SETUPS += [(setup(edit + more), TEN) for edit in DELAYED.values() for more in ("
 SETUPS += [(setup(), TWENTY)]
 TESTED_LENGTHS = range(1, 21)
 SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
-FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 1½": 1.5, "× 2": 2, "× 2½": 2.5, "× 3": 3}  # Of the logits.
 TEXTS = ("AAAAAAAAAA", "ACACACACAC", "AABB", "AB BC")  # They ask what a model sees.
 
 
@@ -69,29 +69,6 @@ def compare_scores(title, groups, each=False):
 
 
 # --- The weights and the queries ------------------------------------------------------------------------
-
-
-def preferences(model):
-    """Return how many times a blank's and two letters' weight the own letter has, float (output steps, 3)."""
-    weights = (
-        model(measuring.spell(TASK, " ABC").inputs)[1].numpy()[0].astype(float)
-    )  # These hold on any text.
-    others = [[0, *({1, 2, 3} - {step + 1})] for step in range(3)]
-    return np.array([weights[step, step + 1] / weights[step, kinds] for step, kinds in enumerate(others)])
-
-
-def ratios(model):
-    """Return the preferences over a blank and over another letter, geometric means over the output steps."""
-    logarithms = np.log(preferences(model))
-    return np.exp(logarithms[:, 0].mean()), np.exp(logarithms[:, 1:].mean())
-
-
-def query_key_cosines(model):
-    """Return the cosine of each output step's query and its own letter's key, both less their means, (3,)."""
-    key = model.key_layer(np.eye(4, dtype=np.float32)[1:]).numpy()
-    query, key = (vectors - vectors.mean(axis=-1, keepdims=True) for vectors in (model.query.numpy()[0], key))
-    norms = np.linalg.norm(query, axis=-1) * np.linalg.norm(key, axis=-1)
-    return (query * key).sum(axis=-1) / norms
 
 
 def untrained(cache, directions=None):
@@ -124,23 +101,14 @@ def print_training(cache):
     groups = {MAIN: cache.models(setup(), TEN), "A, tested without the edit": without_the_edit(cache)}
     head = ["the own letter's weight, times", "a blank's", "another letter's", "sequences right"]
     title, forms = "A row's weight on its own letter", ["{:.2f}", "{:.2f}", "%"]
-    measuring.compare(title, head, groups, lambda model: (*ratios(model), scores(model)[0]), *forms)
-    cosines = measuring.summary(np.ravel([query_key_cosines(model) for model in groups[MAIN]]))
+    measuring.compare(
+        title, head, groups, lambda model: (*interventions.ratios(model), scores(model)[0]), *forms
+    )
+    cosines = measuring.summary(np.ravel([interventions.query_key_cosines(model) for model in groups[MAIN]]))
     print(f"\nThe cosine of an output step's query and its letter's key: {cosines}")
 
 
 # --- The counting curve ---------------------------------------------------------------------------------
-
-
-def weight_by_count(model, step=0):
-    """Return the mean total weight of an output step on its letter, for each count among ten from 0 to 10."""
-    own, means = step + 1, []
-    rest = np.random.default_rng(0).choice([kind for kind in range(4) if kind != own], (4000, 10))
-    for count in range(11):
-        letters = np.where(np.arange(10) < count, own, rest)
-        weights = model(measuring.given_letters(TASK, letters).inputs)[1].numpy()[:, step]
-        means.append((weights * (letters == own)).sum(axis=-1).mean())
-    return means
 
 
 def weight_formula(counts, blank, letter, length=10):
@@ -162,50 +130,18 @@ def weight_formula(counts, blank, letter, length=10):
 def print_counting_curve(cache):
     """Print the total weight on 'A' for each count, measured and by the formula."""
     models, counts = cache.models(setup(), TEN), np.arange(11)
-    blank, letter = np.exp(np.log([ratios(model) for model in models]).mean(axis=0))
-    measured = np.array([weight_by_count(model) for model in models])
+    blank, letter = np.exp(np.log([interventions.ratios(model) for model in models]).mean(axis=0))
+    measured = np.array([interventions.weight_by_count(model) for model in models])
     formula = weight_formula(counts, blank, letter)
     rows = [["measured", *map(measuring.summary, measured.T)]]
     rows.append(["formula", *(f"{weight:.2f}" for weight in formula)])
     measuring.table("Total weight on 'A', by the number of 'A's", ["n", *counts], rows)
-    apart = abs(measured.mean(axis=0) - formula).max()
+    difference = abs(measured.mean(axis=0) - formula).max()
     print(f"\nThe formula, with {blank:.2f} times a blank's weight and {letter:.2f} times another letter's,")
-    print(f"differs from the mean over the models by {apart:.3f} at most.")
+    print(f"differs from the mean over the models by {difference:.3f} at most.")
 
 
 # --- Changed weights ------------------------------------------------------------------------------------
-
-
-def norm_of(model):
-    """Return the layer norm of a model, which an edit may have moved."""
-    return getattr(model, "attention", model).layer_norm
-
-
-def read_counts(model, vectors):
-    """Return the counts that a model reads from what its last dense layer gets."""
-    return model.logits_layer(vectors).numpy().argmax(axis=-1)
-
-
-def with_factor(model, data, factor=1):
-    """Return what the last dense layer gets if a factor multiplies the logits, and the weights then."""
-    weights = model(data.inputs)[1].numpy() ** factor
-    weights /= weights.sum(axis=-1, keepdims=True)
-    return norm_of(model)(weights @ model.key_layer(data.inputs) + model.query).numpy(), weights
-
-
-def by_factor(model):
-    """Return what a model answers with each factor, and what the ruler says: both int (factors, samples, 3).
-
-    The ruler says for which count the total weight on the own letter is usual without a factor, or nearest.
-    """
-    data, answers, totals = measuring.new_data(TASK), [], []
-    own = data.letters[:, None] == np.arange(1, 4)[:, None]
-    for factor in FACTORS.values():
-        vectors, weights = with_factor(model, data, factor)
-        answers.append(read_counts(model, vectors))
-        totals.append((weights * own).sum(axis=-1))
-    usual = np.array([weight_by_count(model, step) for step in range(3)])
-    return np.array(answers), abs(np.array(totals)[..., None] - usual).argmin(axis=-1)
 
 
 def in_words(answers):
@@ -219,19 +155,22 @@ def in_words(answers):
 def print_factors(cache):
     """Print what factors at the logits do, and how far the counting curve predicts it."""
     models, shown, columns = cache.models(setup(), TEN), measuring.spell(TASK, SHOWN), []
-    for factor in FACTORS.values():
-        pairs = [with_factor(model, shown, factor) for model in models]
+    for factor in interventions.FACTORS.values():
+        pairs = [interventions.with_factor(model, shown, factor) for model in models]
         weights = measuring.summary(weights[0, 0, shown.letters[0] == 1].sum() for _, weights in pairs)
-        answers = [read_counts(model, vectors)[0] for model, (vectors, _) in zip(models, pairs, strict=True)]
+        answers = [
+            interventions.read_counts(model, vectors)[0]
+            for model, (vectors, _) in zip(models, pairs, strict=True)
+        ]
         columns.append([weights, in_words(answers)])
     labels = "weight on the two 'A's", "answers"
     rows = [[label, *cells] for label, cells in zip(labels, zip(*columns, strict=True), strict=True)]
-    measuring.table(f"Logits multiplied, {SHOWN!r}", ["logits", *FACTORS], rows)
+    measuring.table(f"Logits multiplied, {SHOWN!r}", ["logits", *interventions.FACTORS], rows)
 
-    counts, measured = measuring.new_data(TASK).answers, [by_factor(model) for model in models]
+    counts, measured = measuring.new_data(TASK).answers, [interventions.by_factor(model) for model in models]
     right = np.array([(answers == counts).all(axis=-1).mean(axis=-1) for answers, _ in measured])
     rows = [["right", *map(measuring.percent, right.T)]]
-    measuring.table("Right, logits multiplied", ["logits", *FACTORS], rows)
+    measuring.table("Right, logits multiplied", ["logits", *interventions.FACTORS], rows)
     rows = {}
     for label, most in (("the model says the same", 0), ("it is off by one at most", 1)):
         rows[label] = [[(abs(answers - ruler)[ruler == count] <= most).mean() for count in range(11)]
@@ -243,47 +182,28 @@ def print_factors(cache):
 # --- What layer norm divides by -------------------------------------------------------------------------
 
 
-def apart(model, data):
-    """Return weighted mean + query less their mean, (…, 64), and their standard deviation, (…, 1)."""
-    sums = (model(data.inputs)[1] @ model.key_layer(data.inputs) + model.query).numpy()
-    rest = sums - sums.mean(axis=-1, keepdims=True)
-    return rest, np.sqrt((rest**2).mean(axis=-1, keepdims=True) + norm_of(model).epsilon)
-
-
-def same_for_all(model):
-    """Return the sequences right if all get the same vector to be divided, and if all are divided alike."""
-    data, norm, right = measuring.new_data(TASK), norm_of(model), []
-    rest, deviation = apart(model, data)
-    for divided in (rest.mean(axis=(0, 1)) / deviation, rest / deviation.mean()):
-        answers = read_counts(model, norm.gamma * divided + norm.beta)
-        right.append((answers == data.answers).all(axis=-1).mean())
-    return right
-
-
 def print_standard_deviations(cache):
     """Print what layer norm divides by, how answers follow it, and what is said to some texts."""
     groups = {label: cache.models(each, TEN) for label, each in LINEUP.items()}
     head = ["", "right, one c for all", "right, one standard deviation for all"]
-    measuring.compare("One vector or one deviation for all", head, groups, same_for_all, "%", "%")
+    measuring.compare(
+        "One vector or one deviation for all", head, groups, interventions.same_for_all, "%", "%"
+    )
     data, means = measuring.new_data(TASK), []
     for model in groups[MAIN]:
-        deviation = apart(model, data)[1][..., 0]
+        deviation = interventions.apart(model, data)[1][..., 0]
         means.append([deviation[data.answers == n].mean() for n in range(7)])
     head = ["letters there", *range(7)]
     rows = {"the standard deviation": means}
     measuring.compare("The mean standard deviation", head, rows, list, *["{:.2f}"] * 7)
-    deviations = {text: [apart(model, measuring.spell(TASK, text))[1][0, :, 0] for model in groups[MAIN]]
-                  for text in TEXTS}  # fmt: skip
+    spelled = {text: measuring.spell(TASK, text) for text in TEXTS}
+    deviations, answers = {}, []
+    for text, data in spelled.items():
+        deviations[text] = [interventions.apart(model, data)[1][0, :, 0] for model in groups[MAIN]]
+        answers.append(in_words([interventions.read_logits(model, data.inputs) for model in groups[MAIN]]))
     head = ["the standard deviation of row", "A", "B", "C"]
     measuring.compare("Some texts, `main.py`", head, deviations, list, *["{:.2f}"] * 3)
-    answers = [in_words([read_logits(model, measuring.spell(TASK, text).inputs) for model in groups[MAIN]])
-               for text in TEXTS]  # fmt: skip
     measuring.table("What `main.py` answers", ["", *TEXTS], [[MAIN, *answers]])
-
-
-def read_logits(model, inputs):
-    """Return the answers of a model to the first of these inputs, int (outputs,)."""
-    return measuring.logits_of(model, inputs)[0].argmax(axis=-1)
 
 
 # --- The line-up, and what a new last layer reads -------------------------------------------------------
@@ -294,29 +214,11 @@ def print_lineup(cache):
     rows = []
     for label, each in LINEUP.items():
         models, long = cache.models(each, TEN), cache.models(LONG[label], TEN)
-        probed = [
-            probed_counts(*(with_factor(model, data)[0] for data in probe_data()))[0] for model in models
-        ]
+        probed = [interventions.probed(model)[0] for model in models]
         columns = [scores(model)[0] for model in models], probed, [scores(model)[0] for model in long]
         rows.append([label, *map(measuring.percent, columns)])
     head = ["sequences right, after", "2,000 steps", "2,000 steps, a new last layer", "8,000 steps"]
     measuring.table("The line-up", head, rows)
-
-
-def probe_data():
-    """Return new sequences that test a probe, and others to which it is fitted."""
-    return measuring.new_data(TASK), measuring.new_data(TASK, 4000, seed=2000)
-
-
-def probed_counts(features, fitted):
-    """Return the sequences right with a new last layer for all output steps, and with a new one for each.
-
-    Both are what the layer gets, float (samples, 3, numbers), of the two data in `probe_data`.
-    """
-    data, others = probe_data()
-    each = [measuring.probe(fitted[:, step], others.answers[:, step])(features[:, step]) for step in range(3)]
-    answers = measuring.probe(fitted, others.answers)(features), np.transpose(each)
-    return [(answer == data.answers).all(axis=-1).mean() for answer in answers]
 
 
 def print_probes(cache):
@@ -329,12 +231,14 @@ def print_probes(cache):
         "never trained, random queries of the usual size": (untrained(cache, "random"), 1),
         "never trained, each query along its letter's key": (untrained(cache, "key"), 1),
     }
-    rows = {label: [probed_counts(*(with_factor(model, data, factor)[0] for data in probe_data()))
-                    for model in models] for label, (models, factor) in groups.items()}  # fmt: skip
+    rows = {
+        label: [interventions.probed(model, factor) for model in models]
+        for label, (models, factor) in groups.items()
+    }
     head = ["right", "one new layer", "a new layer for each row"]
     measuring.compare("New last layers", head, rows, list, "%", "%")
-    shares = [np.repeat(data.inputs.mean(axis=1)[:, None], 3, axis=1) for data in probe_data()]
-    right = [f"{fraction:.1%}" for fraction in probed_counts(*shares)]
+    shares = [np.repeat(data.inputs.mean(axis=1)[:, None], 3, axis=1) for data in interventions.probe_data()]
+    right = [f"{fraction:.1%}" for fraction in interventions.probed_counts(*shares)]
     measuring.table("Without a network", head, [["no network, the shares of the letters", *right]])
 
 

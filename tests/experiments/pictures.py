@@ -193,8 +193,10 @@ def draw_lineup(cache):
 def draw_counting_curve(cache):
     """Draw how the total weight of output step 0 on 'A' grows with their number: formula and measured."""
     models, points = cache.models(lesson_1.setup(), TEN), np.arange(11)
-    curves = {"measured": [lesson_1.weight_by_count(model) for model in models]}
-    blank, letter = np.exp(np.median(np.log([lesson_1.ratios(model) for model in models]), axis=0))
+    curves = {"measured": [lesson_1.interventions.weight_by_count(model) for model in models]}
+    blank, letter = np.exp(
+        np.median(np.log([lesson_1.interventions.ratios(model) for model in models]), axis=0)
+    )
     lines = {"formula": lesson_1.weight_formula(points, blank, letter), "equal weights: n / 10": points / 10}
     titles = ("How a weight counts", "How often 'A' occurs in ten letters", "Total weight on 'A'")
     draw_curves(1, "counting_curve", titles, points, curves, lines, xticks=points, yticks=points / 10)
