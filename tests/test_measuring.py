@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import re
+import types
 
 import numpy as np
 import program
@@ -121,6 +122,14 @@ def test_three_counts_in_increasing_order_by_all_sequences():
     assert f"{LESSONS[1].most_in_one_order():.2%}" == "26.63%"
 
 
+def test_without_the_edit_a_model_has_the_weights_of_its_training():
+    plain, trained = random_model(1), random_model(1)
+    cache = types.SimpleNamespace(untrained=lambda *_: [plain], models=lambda *_: [trained])
+    (model,) = LESSONS[1].without_the_edit(cache)
+    for weight, other in zip(model.get_weights(), trained.get_weights(), strict=True):
+        np.testing.assert_array_equal(weight, other)
+
+
 # --- Lesson 2 -------------------------------------------------------------------------------------------
 
 
@@ -154,6 +163,35 @@ def test_a_pair_for_patching_differs_in_one_count():
     assert (before[rows, 1 - step] == after[rows, 1 - step]).all() and (larger[second] == step).all()
     cases = [interventions.cases().chances[case] for case in sorted(set(first))]
     assert weights.sum() == pytest.approx(sum(cases))  # Each case counts as often as it is likely.
+
+
+def test_a_flip_goes_to_the_other_side_and_its_control_as_far(monkeypatch):
+    interventions, model, given = LESSONS[2].interventions, random_model(2, self_att=True), []
+    predicted = interventions.predicted_difference
+    monkeypatch.setattr(
+        interventions,
+        "predicted_difference",
+        lambda model, states, weights: (given.append(states), predicted(model, states, weights))[1],
+    )
+    interventions.flipped(model)
+    differ = interventions.unequal()[0]
+    flip, control = (states - interventions.first_states(model)[differ] for states in given)
+    assert not flip[:, :3].any() and not control[:, :3].any()
+    lengths = [np.linalg.norm(moved[:, 3], axis=1) for moved in (flip, control)]
+    np.testing.assert_allclose(*lengths, rtol=1e-3)
+    counts = interventions.cases().answers[differ]
+    slopes = flip[:, 3] / (counts[:, 0] - counts[:, 1])[:, None]
+    np.testing.assert_allclose(slopes, np.broadcast_to(slopes[0], slopes.shape), atol=1e-4)
+    signed, total = counts[:, 0] - counts[:, 1], counts[:, :2].sum(axis=1)
+    root = interventions.unequal()[2] ** 0.5
+    regressors = root[:, None] * np.stack([signed, total, np.ones(len(total))], axis=-1)
+    before, after = (
+        np.linalg.lstsq(regressors, root[:, None] * states[:, 3], rcond=None)[0][0]
+        for states in (given[0] - flip, given[0])
+    )
+    np.testing.assert_allclose(after, -before, atol=1e-3)
+    cosines = (flip[:, 3] * control[:, 3]).sum(axis=1) / lengths[0] / lengths[1]
+    assert abs(cosines).max() < 0.7
 
 
 # --- Lesson 3 -------------------------------------------------------------------------------------------

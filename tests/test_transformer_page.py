@@ -1,0 +1,165 @@
+"""What the last page and its laboratory say of the transformer."""
+
+import code
+import itertools
+import re
+import shlex
+import sys
+import textwrap
+
+import last_page
+import numpy as np
+import program
+import pytest
+from experiments import edits, trainings
+from experiments import transformer as measured
+
+# --- What the page says -----------------------------------------------------------------------------------
+
+
+def test_code_and_commands_of_the_page_are_those_of_the_program(transformer):
+    page = last_page.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
+    source = " ".join(last_page.SCRIPT.read_text(encoding="utf-8").split())
+    blocks = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "import" not in block]
+    assert len(blocks) >= 4 and all(" ".join(block.split()) in source for block in blocks)
+    commands = re.findall(r"^ *python3 transformer\.py (.+)$", page, re.MULTILINE)
+    assert len(commands) >= 5
+    for command in commands:
+        assert transformer.parse_arguments(shlex.split(command))
+
+
+def test_the_first_sample_of_the_page_is_as_it_is_printed():
+    page = last_page.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
+    (sample,) = re.findall(r"\n\n((?:    .*\n|\n)+?    Accuracy .*\n)", page)
+    words, (question,), accuracy, _ = last_page.parse(
+        "\n" + re.sub("^    ", "", sample.lstrip("\n"), flags=re.MULTILINE)
+    )
+    assert question["truth"] == last_page.answers(words)[8] and [
+        len(heads) for heads in question["layers"]
+    ] == [4, 4]
+
+
+def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
+    """Head 0 finds which pair the question was in, the others fetch the four pets, dense layers pick one."""
+    numbers, pairs, names, positions, asked, pets = 80, 4, 8, 16, 31, 35  # The last four: where these begin.
+    model = transformer.Transformer(pairs, numbers, 1, 1 + pairs)
+    (block,) = model.blocks
+    query, key, value, output = (np.zeros((numbers, numbers)) for _ in range(4))
+    expand, contract, unit = np.zeros((numbers, 160)), np.zeros((160, numbers)), np.eye(numbers)
+    query[range(names), range(names)] = key[range(names), range(names)] = 8
+    for pair in range(pairs):
+        value[positions + 2 * pair, pair] = output[pair, asked + pair] = 1
+        start = 16 * (1 + pair)  # Of this head's numbers.
+        query[positions:asked, start] = key[positions + 2 * pair + 1, start] = 8
+        for pet in range(8):
+            unit_of_both = 8 * pair + pet  # This pair is asked for, and it has this pet.
+            value[names + pet, start + pet] = output[start + pet, pets + unit_of_both] = 1
+            expand[[asked + pair, pets + unit_of_both], unit_of_both] = 1
+            contract[unit_of_both, names + pet] = 50
+    model.embedding.embeddings.assign(unit[:positions])
+    model.positions.assign(unit[None, positions:asked])
+    for weight, array in zip(block.attention.weights, (query, key, value, output), strict=True):
+        weight.assign(array)
+    block.expand.set_weights([expand, np.full(160, -5)])
+    block.contract.kernel.assign(contract)
+    model.logits_layer.kernel.assign(unit[:, :positions])
+    assert measured.right(model) == 1
+
+
+def test_it_goes_on_writing(short, transformer, monkeypatch, capsys):
+    """The code in the answer of an exercise, with a model that has learnt little."""
+    page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"```python\n( +import numpy as np\n +import transformer.*?)```", page, re.DOTALL)
+    lines = textwrap.dedent(lines).replace('["--test"]', f'["--test", "--savepath={short.savepath}"]')
+    monkeypatch.setitem(sys.modules, "transformer", transformer)
+    console = code.InteractiveConsole()  # As one pastes it.
+    for line in lines.splitlines():
+        console.push(line)
+    words = capsys.readouterr().out.split()
+    assert len(words) == 16 and words[:4] == "Anna dog Ben cat".split()
+    assert set(words) <= set(transformer.vocabulary(4))
+
+
+# --- What is measured -----------------------------------------------------------------------------------
+
+
+def test_each_edit_of_the_page_is_measured_and_changes_what_the_model_gives(tmp_path, transformer):
+    setups = {setup for setup, _ in measured.SETUPS}
+    used = {part.split()[0] for setup in setups if setup.edit for part in setup.edit.split("+")}
+    assert set(edits.read("transformer")) == used
+    cache, outputs = trainings.ModelCache(tmp_path), {}
+    words = transformer.next_batch(np.random.default_rng(0), 4, 2)[:, :-1]
+    for edit in {setup.edit for setup in setups}:
+        transformer.tf.keras.utils.set_random_seed(1)
+        model = cache.module("transformer", edit).Transformer(4, 32, 2, 4)
+        logits, weights = model(words)
+        outputs[edit] = logits.numpy()
+        equal = (1 / np.arange(1, 16)[:, None] * np.tri(15)).astype(np.float32)
+        if edit == "G 1":  # What is measured with other weights is the model, with these.
+            vectors = measured.after_means(model, words, np.tile(equal, (2, 1, 1)))
+            np.testing.assert_allclose(vectors, measured.after_first_layer(model, words), atol=1e-5)
+        for layer in (1, 2):
+            same = np.allclose(weights[layer - 1], equal, atol=1e-6)
+            assert same == (f"G {layer}" in (edit or ""))
+        mask = np.tri(15, dtype=bool)
+        assert (weights[1].numpy()[:, :, ~mask] > 0).any() == (edit == "J")
+    for one, other in itertools.combinations(outputs.values(), 2):
+        assert np.isfinite(one).all() and np.abs(one - other).max() > 0.01
+
+
+def test_what_is_changed_after_the_training(short, transformer):
+    """Scaled logits by the formula, and vectors taken from the text in which two names are swapped."""
+    model, (arrays, _) = last_page.load(transformer, short.savepath), last_page.contents(short.savepath)
+    right = measured.right(model)
+    before = model.get_weights()
+    assert measured.right_if_scaled(model)["logits of layer 2 × 0"][0] < right - 0.2
+    assert all((one == other).all() for one, other in zip(before, model.get_weights()))
+    text = measured.texts_of(model, 1).words[0, :9]
+    with measured.scaled(model, 0, 2):
+        logits, _ = last_page.forward(
+            arrays | {"block_1/attention/W_Q": 2 * arrays["block_1/attention/W_Q"]}, text
+        )
+        np.testing.assert_allclose(model(text[None])[0][0], logits, atol=1e-3)
+    cases = measured.swapped(model)
+    nothing, everything = cases["nothing"], cases["two names in the text"]
+    assert nothing[1] > right - 0.05 and nothing == pytest.approx(everything[::-1], abs=0.05)
+    texts = measured.texts_of(model)
+    assert (texts.words[:, 9] == texts.words[np.arange(10000), 2 * texts.asked + 1]).all()
+
+
+def test_names_are_swapped_and_their_pets_vectors_are_patched(short, transformer, monkeypatch):
+    """The vectors of two pets, whose words stay, and in the last case those of all other words."""
+    model, given = last_page.load(transformer, short.savepath), []
+    answers_from = measured.answers_from
+    monkeypatch.setattr(
+        measured,
+        "answers_from",
+        lambda model, vectors: (given.append(vectors), answers_from(model, vectors))[1],
+    )
+    measured.swapped(model)
+    nothing, names, pets, others = given
+    patched, rest = ((one != other).any(axis=-1) for one, other in ((pets, nothing), (others, names)))
+    assert (patched.sum(axis=1) == 2).all() and not patched[:, ::2].any() and (patched == rest).all()
+
+
+def test_shares_of_one_name_are_exchanged_between_two_means(short, transformer, monkeypatch):
+    """All else keeps its proportions: a row still adds up to 1, and its other words have equal weights."""
+    model, given = last_page.load(transformer, short.savepath), []
+    after_means = measured.after_means
+    monkeypatch.setattr(
+        measured, "after_means", lambda *words: (given.append(words[1:]), after_means(*words))[1]
+    )
+    measured.with_shares_exchanged(model)
+    (words, nothing), (_, asked), (_, first) = given
+    np.testing.assert_allclose(
+        nothing, np.broadcast_to(np.tri(9) / np.arange(1, 10)[:, None], nothing.shape), 1e-5
+    )
+    own = (words[:, :8:2] == words[:, 8:]).argmax(axis=1) * 2 + 1
+    assert set(own) == {3, 5} and (words[np.arange(len(own)), own] != words[:, 7]).all()
+    for weights, names in ((asked, own - 1), (first, 0 * own)):
+        np.testing.assert_allclose(weights.sum(axis=-1), 1, rtol=1e-5)
+        for sample in (0, 1, 2, 3):
+            for place, other in ((own[sample], 7), (7, own[sample])):
+                row = weights[sample, place, : place + 1]
+                assert row[names[sample]] == pytest.approx(1 / (other + 1))
+                assert np.ptp(np.delete(row, names[sample])) < 1e-6
