@@ -23,12 +23,6 @@ def attend(query, vectors):
     return products, products / np.sqrt(len(query)), weights, mean
 
 
-def row(task, title):
-    """Return the numbers of a row of the first table of a lesson, a list."""
-    (cells,) = re.findall(rf"\| {title} \|([-\d. |]+?)\| (?:\||The|\*\*)", text(task) + " ")[:1]
-    return [float(cell) for cell in cells.split("|") if cell.strip()]
-
-
 def written(numbers, separator=", "):
     """Return numbers as a lesson writes them: .50, .12, 1.40."""
     return separator.join(re.sub(r"\b0\.", ".", f"{number:.2f}") for number in numbers)
@@ -37,9 +31,13 @@ def written(numbers, separator=", "):
 def test_counting():
     letters = {letter: np.eye(4)[place] for place, letter in enumerate(" ABC")}
     vectors = [letters[letter] for letter in "AB BC"]
-    _, logits, weights, mixture = attend((0, 2.8, 0, 0), vectors)
-    assert row(1, "logit") == pytest.approx(logits)
-    assert row(1, "weight") == pytest.approx(weights, abs=0.005)
+    products, logits, weights, mixture = attend((0, 2.8, 0, 0), vectors)
+    assert "{:.1f} for the 'A' and {:.0f} for every".format(*products) in text(1)
+    assert "results, {:.1f} and {:.0f}, are called".format(*logits) in text(1)
+    exps = np.exp(logits)
+    assert "exp of each logit: {:.3f} for the 'A' and {:.0f} for every".format(*exps) in text(1)
+    assert f"by their sum, {exps.sum():.3f}." in text(1)
+    assert f"The 'A' gets {written(weights[:1])}, and every other letter {written(weights[1:2])}." in text(1)
     assert f"({written(mixture, ' ')})" in text(1)
     assert written(attend((0, 0, 2.8, 0), vectors)[2]) in text(1)
     for count, sequence in enumerate(("BCBCB", "ABCBC", "AABCB", "AAABC")):
@@ -153,16 +151,21 @@ def test_prices():
 
 
 def test_signal():
-    names = ("the letter A", "the letter B", "the first place", "the second place")
-    vectors = np.array([row(3, name) for name in names])
+    vectors, query = np.eye(4), (0, 0, 2.8, 0)
     letters, places = dict(zip("AB", vectors, strict=False)), vectors[2:]
-    query = row(3, "the query for what comes first")
+    said = (
+        "The letter A is (1 0 0 0), and B is (0 1 0 0).",
+        "(0 0 1 0) for the first and (0 0 0 1) for the second",
+    )
+    assert all(words in text(3) for words in (*said, "what comes *first*: (0 0 2.8 0)."))
     for sequence in ("AB", "BA"):
         plain = [letters[letter] for letter in sequence]
         assert attend(query, plain)[3] == pytest.approx((0.5, 0.5, 0, 0))
         marked = [letters[letter] + place for letter, place in zip(sequence, places, strict=True)]
-        _, _, weights, mixture = attend(query, marked)
-        assert f"| {written(weights)} | ({written(mixture, ' ')}) |" in text(3)
+        _, logits, weights, mixture = attend(query, marked)
+        assert "logits are {:.1f} and {:.0f},".format(*logits) in text(3)
+        assert f"so the weights are {written(weights, ' and ')}." in text(3)
+        assert f"`{sequence}` gives ({written(mixture, ' ')})" in text(3)
     for sequence in ("BBA", "ABB"):
         marked = np.array([letters[letter] for letter in sequence])
         marked[0] += places[0]

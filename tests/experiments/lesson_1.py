@@ -71,20 +71,18 @@ def compare_scores(title, groups, each=False):
 # --- The weights and the queries ------------------------------------------------------------------------
 
 
-def untrained(cache, directions=None):
+def untrained(cache, along_keys=False):
     """Return models as the training runs begin, a list: their queries are zeros.
 
-    Or as long as learnt ones, in "random" directions or each along its letter's "key".
+    Or each query points along its letter's key, and is as long as a learnt one.
     """
     networks = cache.untrained(setup(), TEN)
-    if directions is None:
-        return networks
-    for seed, trained, network in zip(cache.chosen(TEN), cache.models(setup(), TEN), networks, strict=True):
-        keys = network.key_layer(np.eye(4, dtype=np.float32)).numpy()
-        random = np.random.default_rng(seed).normal(size=(3, keys.shape[-1]))
-        vectors = {"random": random, "key": keys[1:] - keys.mean(axis=0)}[directions]
-        lengths = np.linalg.norm(trained.query, axis=-1) / np.linalg.norm(vectors, axis=-1)
-        network.query.assign(lengths[..., None] * vectors)
+    if along_keys:
+        for trained, network in zip(cache.models(setup(), TEN), networks, strict=True):
+            keys = network.key_layer(np.eye(4, dtype=np.float32)).numpy()
+            vectors = keys[1:] - keys.mean(axis=0)
+            lengths = np.linalg.norm(trained.query, axis=-1) / np.linalg.norm(vectors, axis=-1)
+            network.query.assign(lengths[..., None] * vectors)
     return networks
 
 
@@ -222,14 +220,13 @@ def print_lineup(cache):
 
 
 def print_probes(cache):
-    """Print what new last layers read from trained and untrained models, and from shares alone."""
+    """Print what new last layers read from trained and untrained models."""
     models = cache.models(setup(), TEN)
     groups = {
         MAIN: (models, 1),
         "`main.py`, all weights made equal": (models, 0),
         "never trained, queries zeros": (untrained(cache), 1),
-        "never trained, random queries of the usual size": (untrained(cache, "random"), 1),
-        "never trained, each query along its letter's key": (untrained(cache, "key"), 1),
+        "never trained, each query along its letter's key": (untrained(cache, along_keys=True), 1),
     }
     rows = {
         label: [interventions.probed(model, factor) for model in models]
@@ -237,9 +234,6 @@ def print_probes(cache):
     }
     head = ["right", "one new layer", "a new layer for each row"]
     measuring.compare("New last layers", head, rows, list, "%", "%")
-    shares = [np.repeat(data.inputs.mean(axis=1)[:, None], 3, axis=1) for data in interventions.probe_data()]
-    right = [f"{fraction:.1%}" for fraction in interventions.probed_counts(*shares)]
-    measuring.table("Without a network", head, [["no network, the shares of the letters", *right]])
 
 
 # --- Other lengths --------------------------------------------------------------------------------------

@@ -108,22 +108,13 @@ def same_for_all(model):
 # --- What a new last layer reads ------------------------------------------------------------------------
 
 
-def probe_data():
-    """Return new sequences that test a probe, and others to which it is fitted."""
-    return measuring.new_data(TASK), measuring.new_data(TASK, 4000, seed=2000)
-
-
-def probed_counts(features, fitted):
+def probed(model, factor=1):
     """Return the sequences right with a new last layer for all output steps, and with a new one for each.
 
-    Both are what the layer gets, float (samples, 3, numbers), of the two data in `probe_data`.
+    A factor multiplies the model's logits. Other sequences fit the layers.
     """
-    data, others = probe_data()
+    data, others = measuring.new_data(TASK), measuring.new_data(TASK, 4000, seed=2000)
+    features, fitted = (with_factor(model, each, factor)[0] for each in (data, others))
     each = [measuring.probe(fitted[:, step], others.answers[:, step])(features[:, step]) for step in range(3)]
     answers = measuring.probe(fitted, others.answers)(features), np.transpose(each)
     return [(answer == data.answers).all(axis=-1).mean() for answer in answers]
-
-
-def probed(model, factor=1):
-    """Return the same for a model whose logits a factor multiplies."""
-    return probed_counts(*(with_factor(model, data, factor)[0] for data in probe_data()))
