@@ -180,7 +180,7 @@ class Attention(tf.keras.layers.Layer):
 
     def call(self, vectors):
         query = self.split(vectors @ self.W_Q)  # (batch, heads, words, depth): what each word looks for.
-        key = self.split(vectors @ self.W_K)  # (batch, heads, words, depth): by what it is found.
+        key = self.split(vectors @ self.W_K)  # (batch, heads, words, depth): what it is found by.
         value = self.split(vectors @ self.W_V)  # (batch, heads, words, depth): what it gives.
         depth = key.shape[-1]
         logits = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, heads, words, words)

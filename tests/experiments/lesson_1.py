@@ -23,7 +23,7 @@ MAIN, SUM = "`main.py`", "C: sum, no layer norm"
 LINEUP = {
     "A: equal weights": setup("A"),
     MAIN: setup(),
-    "B: the own letter × 100": setup("B"),
+    "B: its own letter × 100": setup("B"),
 }
 LONG = {label: lineup._replace(flags="--steps 8000") for label, lineup in LINEUP.items()}
 PARTS = {
@@ -97,7 +97,7 @@ def without_the_edit(cache):
 def print_training(cache):
     """Print how weights compare, also where no training needed them, and where queries point."""
     groups = {MAIN: cache.models(setup(), TEN), "A, tested without the edit": without_the_edit(cache)}
-    head = ["the own letter's weight, times", "a blank's", "another letter's", "sequences right"]
+    head = ["its own letter's weight, as a multiple of", "a blank's", "another letter's", "sequences right"]
     title, forms = "A row's weight on its own letter", ["{:.2f}", "{:.2f}", "%"]
     measuring.compare(
         title, head, groups, lambda model: (*interventions.ratios(model), scores(model)[0]), *forms

@@ -33,7 +33,7 @@ TABLES = {
         "A: equal weights in the encoder": setup("A"),
         "B: equal weights in the decoder": setup("B"),
         "A and B: equal weights in both": setup("A+B"),
-        "A, B and D: and one vector, twenty runs": ONE_VECTOR,
+        "A, B and D: equal weights and one vector, twenty runs": ONE_VECTOR,
     },
     f"Without an encoder layer, `{BARE}`": {
         "learnt weights": LOOKING,
