@@ -23,16 +23,18 @@ END_OF_THE_COLOURS = "253, 231, 37"
 GIVEAWAYS = r"equal|learnt|fixed|trained|right for|\d{3} of|should be|✓|✗|seed"
 
 
+def luminance(cell, name="background-color"):
+    """Return the luminance of a cell's colour, plus 0.05, as in WCAG 2."""
+    channels = re.findall(r"[\d.]+", cell.value_of_css_property(name))[:3]
+    channels = np.array(channels, dtype=float) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return linear @ (0.2126, 0.7152, 0.0722) + 0.05
+
+
 def contrasts(page):
     """Return the contrast of the number in each cell of the heatmaps, a ratio as in WCAG 2."""
-
-    def luminance(colour):
-        channels = np.array([float(number) / 255 for number in re.findall(r"[\d.]+", colour)[:3]])
-        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-        return linear @ (0.2126, 0.7152, 0.0722) + 0.05
-
     pairs = [
-        [luminance(cell.value_of_css_property(name)) for name in ("color", "background-color")]
+        [luminance(cell, name) for name in ("color", "background-color")]
         for cell in page.all("#stage td.cell")
     ]
     return [max(pair) / min(pair) for pair in pairs]
@@ -58,6 +60,11 @@ def test_the_vote_gives_nothing_away_before_show(page):
     cells, answers = lineup(page)
     assert answers == [["2", "3", "2"]] * 3 and len(cells[0]) == 30
     assert np.ptp(cells[0]) == 0 and 0.2 < max(cells[1]) < 0.3 and max(cells[2]) > 0.45
+    seen = [
+        (float(cell.get_attribute("data-weight")), luminance(cell)) for cell in page.all("#models td.cell")
+    ]
+    shades = [shade for _, shade in sorted(seen)]
+    assert len(seen) == 90 and np.diff(shades).min() > -0.01  # One scale for all three, to compare them.
     page.type("aaaa bbbbb", "vote_letters")
     assert page.find("vote_letters").get_attribute("value") == "AAAA␣BBBBB"
     cells, answers = lineup(page)

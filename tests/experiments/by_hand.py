@@ -8,6 +8,16 @@ from . import formula, pictures
 
 WORDS = {"fontsize": 27, "va": "center", "ha": "center"}
 LEFT, GREY = WORDS | {"ha": "left"}, WORDS | {"color": "#555555"}
+ARROW = {"arrowstyle": "-|>", "mutation_scale": 30, "linewidth": 2.5, "color": "#444444"}
+
+
+def blank(width, height, lowest=0.0):
+    """Return a figure of these proportions and its axes, of which nothing is drawn."""
+    figure, axes = pyplot.subplots(figsize=(16, 16 * height / width))
+    axes.set(xlim=(0, width), ylim=(lowest, lowest + height), aspect="equal")
+    axes.axis("off")
+    figure.subplots_adjust(0, 0, 1, 1)
+    return figure, axes
 
 
 def draw_vector(axes, left, top, numbers, colour, name="", names=()):
@@ -60,10 +70,7 @@ def draw_rows(axes, top, query, query_name, rows, symbols, columns):
 
 def draw_example(task, size, query, name, rows, symbols, columns):
     """Draw the example of a lesson into a picture of this size, in boxes; the rest is as in draw_rows."""
-    figure, axes = pyplot.subplots(figsize=(16, 16 * size[1] / size[0]))
-    axes.set(xlim=(0, size[0]), ylim=(0, size[1]), aspect="equal")
-    axes.axis("off")
-    figure.subplots_adjust(0, 0, 1, 1)
+    figure, axes = blank(*size)
     draw_rows(axes, size[1] - 0.3, query, name, rows, symbols, columns)
     axes.text(1.1, size[1] - 2.4 - 0.575 * len(rows), "keys and values", rotation=90, **GREY)
     pictures.save(figure, task, "by_hand")
@@ -95,17 +102,13 @@ def draw_looking_up():
     query = 4 * unit[1, :2]
     key, value = (np.array([vector[part] for _, vector in rows]) for part in (slice(2), slice(2, 4)))
     ((mean,), (weights,)) = formula.attend([query], key, value)
-    figure, axes = pyplot.subplots(figsize=(16, 16 * 11.7 / 19))
-    axes.set(xlim=(0, 19), ylim=(0.9, 12.6), aspect="equal")
-    axes.axis("off")
-    figure.subplots_adjust(0, 0, 1, 1)
+    figure, axes = blank(19, 11.7, lowest=0.9)
     vectors, made, products, logits, last = 3.6, 9.3, 13, 15.3, 16.5  # Where the columns begin.
-    arrow = {"arrowstyle": "-|>", "mutation_scale": 30, "linewidth": 2.5, "color": "#444444"}
 
     def draw_matrix(line, name, vector, result, colours, label):
         """Draw a vector, what a matrix makes of it, and between them the matrix, an arrow."""
         draw_vector(axes, vectors, line, vector, colours[0], label)
-        axes.annotate("", (made - 0.1, line - 0.5), (vectors + 4.1, line - 0.5), arrowprops=arrow)
+        axes.annotate("", (made - 0.1, line - 0.5), (vectors + 4.1, line - 0.5), arrowprops=ARROW)
         axes.text((made + vectors + 4) / 2, line - 0.05, name, **WORDS)
         draw_vector(axes, made, line, result, colours[1])
 
@@ -143,6 +146,57 @@ def draw_looking_up():
     pictures.save(figure, 3, "transformer_by_hand")
 
 
+def draw_words():
+    """Draw the first example of Lesson 2: three words, and what self-attention makes of each."""
+    words, low, high = ("Anna", "slept", "she"), 2.2, 8.2
+    vectors = np.array([(2, 0, 1), (0, 2, 0), (2, 0, 0)])
+    means, weights = formula.attend(vectors, vectors, vectors)
+    figure, axes = blank(18, 10.3)
+    middles = 6 * np.arange(3) + 3
+    for word, middle, vector, mean in zip(words, middles, vectors, means, strict=True):
+        draw_vector(axes, middle - 1.5, low, vector, pictures.COLOURS[0])
+        axes.text(middle, 0.6, word, **WORDS)
+        draw_vector(axes, middle - 1.5, high + 1, mean, pictures.COLOURS[2])
+        axes.text(middle, high + 1.6, f"new vector of {word}", **GREY)
+    for (query, key), weight in np.ndenumerate(weights):
+        asks = words[query] == "she"
+        ends = np.array([(middles[key], low + 0.1), (middles[query], high - 0.1)])
+        colour = pictures.COLOURS[1] if asks else "#d5d5d5"
+        axes.plot(*ends.T, color=colour, linewidth=1 + 22 * weight, zorder=asks, solid_capstyle="butt")
+        if asks:
+            box = {"facecolor": "white", "edgecolor": colour, "boxstyle": "round,pad=0.2"}
+            axes.text(*(0.7 * ends[0] + 0.3 * ends[1]), pictures.short(weight), **WORDS, bbox=box)
+    pictures.save(figure, 2, "words")
+
+
+def draw_two_heads():
+    """Draw the last page's example of heads: each brings back nearly one of two counts, W_O subtracts."""
+    counts, means = np.array([4, 3]), []
+    figure, axes = blank(17.6, 7.2)
+    for place, title in ((1.7, "value"), (5.2, "attention weight"), (9.7, "mean")):
+        axes.text(place, 6.7, title, **GREY)
+    for head, colour in enumerate((pictures.COLOURS[0], pictures.COLOURS[4])):
+        top = 6.1 - 3.3 * head
+        ((mean,), (weights,)) = formula.attend([4 * np.eye(2)[head]], np.eye(2), counts[:, None])
+        means.extend(mean)
+        for place, letter in enumerate("AB"):
+            line = top - 1.05 * place
+            draw_vector(axes, 1.2, line, [counts[place]], pictures.COLOURS[2], letter)
+            bar = pyplot.Rectangle((3.2, line - 0.9), 3 * weights[place], 0.8, color=colour, alpha=0.6)
+            axes.add_patch(bar)
+            axes.text(3.35 + 3 * weights[place], line - 0.5, pictures.short(weights[place]), **LEFT)
+        axes.text(3.2, top - 2.5, f"head {head + 1} looks for {'AB'[head]}", **(GREY | LEFT))
+        axes.annotate("", (9, top - 1.05), (7.6, top - 1.05), arrowprops=ARROW)
+        draw_vector(axes, 9.2, top - 0.55, mean, colour)
+        axes.annotate("", (11.8, 3.6 - 0.2 * head), (10.3, top - 1.05), arrowprops=ARROW)
+        draw_vector(axes, 12 + head, 4, mean, colour)
+    axes.text(13, 4.5, "join", **GREY)
+    axes.annotate("", (16.2, 3.5), (14.2, 3.5), arrowprops=ARROW)
+    axes.text(15.2, 4.5, "W_O\n1, −1", **GREY)
+    draw_vector(axes, 16.4, 4, [means[0] - means[1]], pictures.COLOURS[2])
+    pictures.save(figure, 3, "heads_by_hand")
+
+
 @pyplot.rc_context({"font.size": 18})
 def draw():
     """Draw all of them."""
@@ -152,5 +206,7 @@ def draw():
     states = [("A", (3, 0, 4)), ("B", (0, 3, 3)), ("difference", (1, -1, 0))]
     symbols, columns = ["A?", "B?", "count"], ["query · key", "÷ √3"]
     draw_example(2, (15, 7.9), (1, -1, 0), "difference asks", states, symbols, columns)
+    draw_words()
     draw_signal()
     draw_looking_up()
+    draw_two_heads()

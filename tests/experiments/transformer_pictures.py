@@ -1,10 +1,10 @@
-"""The pictures of the last page: the model, what trained heads attend to, and the loss with its cliffs."""
+"""The pictures of the last page: the model, what its trained heads bring, and the loss with its cliffs."""
 
 import matplotlib.patches
 import matplotlib.pyplot as pyplot
 import numpy as np
 
-from . import pictures, transformer
+from . import by_hand, pictures, transformer
 
 TEXT = "Anna dog Ben cat Cleo owl Dan hen Ben"
 SHOWN_SEED, LOSS_SEEDS = 1, range(1, 7)
@@ -25,6 +25,42 @@ def heads_of(cache):
     (model,) = cache.models(transformer.AS_IT_IS, [SHOWN_SEED])
     _, weights = model(np.array([[known.index(word) for word in TEXT.split()]]))
     return np.array(weights)[:, 0]
+
+
+PETS, QUESTION = np.arange(1, 8, 2), 8  # Places in TEXT; each pet's name stands before it.
+RIGHT = TEXT.split().index(TEXT.split()[QUESTION]) + 1
+
+
+def best_heads(weights):
+    """Return the heads in which pets find their names, first layer, and the question its pet, second."""
+    first = weights[0][:, PETS, PETS - 1].mean(axis=1).argmax()
+    return first, weights[1][:, QUESTION, RIGHT].argmax()
+
+
+def draw_flow(cache):
+    """Draw what two heads of one model bring from word to word: a column for each word, layer above layer."""
+    words, weights = TEXT.split(), heads_of(cache)
+    first, second = best_heads(weights)
+    levels = (0.9, 5, 9.1)
+    figure, axes = by_hand.blank(20.6, 10.2)
+    for height, text in zip(levels, ("words", "after\nblock 1", "after\nblock 2"), strict=True):
+        axes.text(0.2, height, text, **by_hand.GREY | {"ha": "left", "fontsize": 24})
+    for column, word in enumerate(words):
+        across, is_pet = 3.4 + 2 * column, column in PETS
+        axes.plot((across, across), levels[::2], color="#d5d5d5", linewidth=14, zorder=0)
+        known = f"{word},\n{words[column - 1]}'s" if is_pet else word
+        for height, text in zip(levels, (word, known, "cat" if column == QUESTION else known), strict=True):
+            box = {"boxstyle": "round,pad=0.25", "facecolor": "#f6c9a5" if is_pet else pictures.LEARNT}
+            axes.text(across, height, text, **by_hand.WORDS | {"fontsize": 24}, bbox=box)
+    looks = [(pet - 1, pet, levels[0], weights[0][first, pet, pet - 1]) for pet in PETS]
+    looks.append((RIGHT, QUESTION, levels[1], weights[1][second, QUESTION, RIGHT]))
+    for tail, head, height, weight in looks:
+        ends = np.array([(3.4 + 2 * tail, height + 0.7), (3.4 + 2 * head, height + 3.3)])
+        style = by_hand.ARROW | {"linewidth": 9 * weight, "color": pictures.COLOURS[1], "mutation_scale": 45}
+        axes.annotate("", ends[1], ends[0], arrowprops=style | {"shrinkA": 0, "shrinkB": 0})
+        box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": pictures.COLOURS[1]}
+        axes.text(*ends.mean(axis=0), pictures.short(weight), **by_hand.WORDS | {"fontsize": 22}, bbox=box)
+    pictures.save(figure, 3, "transformer_flow")
 
 
 def draw_diagram():
@@ -82,10 +118,7 @@ def draw_diagram():
 def draw_heads(cache):
     """Draw all heads of one model: the two that find the answer large, with their looks, the others small."""
     words, weights = TEXT.split(), heads_of(cache)
-    pets, question = np.arange(1, 8, 2), len(words) - 1
-    right = words.index(words[-1]) + 1
-    first = weights[0][:, pets, pets - 1].mean(axis=1).argmax()
-    second = weights[1][:, question, right].argmax()
+    first, second = best_heads(weights)
     figure = pyplot.figure(figsize=(10, 9.7), layout="constrained")
     grid = figure.add_gridspec(3, 6, height_ratios=(2.3, 1, 1))
     shown = [(0, first), (1, second)]
@@ -100,11 +133,11 @@ def draw_heads(cache):
         axes.set_yticks(range(len(words)) if large else [], words if large else [], fontsize=15)
         if number == 0:
             axes.set(xlabel="… attends to this word", ylabel="This word …")
-            ringed = [(pet, pet - 1) for pet in pets]
+            ringed = [(pet, pet - 1) for pet in PETS]
         elif number == 1:
-            ringed = [(question, right)]
+            ringed = [(QUESTION, RIGHT)]
             arrow = {"arrowstyle": "-|>", "color": RING["edgecolor"], "linewidth": 3.5, "mutation_scale": 25}
-            axes.annotate("", (right + 0.5, question), (question, question), arrowprops=arrow)
+            axes.annotate("", (RIGHT + 0.5, QUESTION), (QUESTION, QUESTION), arrowprops=arrow)
         for row, column in ringed if large else ():
             axes.add_patch(matplotlib.patches.Circle((column, row), 0.55, **RING))
             text = f"{weights[layer, head, row, column]:.2f}".removeprefix("0")
@@ -129,7 +162,8 @@ def draw_losses(cache):
 
 @pyplot.rc_context(pictures.STYLE)
 def draw(_, cache):
-    """Draw all three, with the models of a trainings.ModelCache."""
+    """Draw them all, with the models of a trainings.ModelCache."""
+    draw_flow(cache)
     draw_diagram()
     draw_heads(cache)
     draw_losses(cache)
