@@ -69,13 +69,11 @@ def test_exp_turns_differences_into_ratios():
 
 
 def test_layer_normalization():
-    """A vector and twice this vector give the same, but not after the same vector is added to both."""
+    """A vector and twice this vector give the same."""
     vectors = np.array([(1, 3, 5, 7), (2, 6, 10, 14)])
     normalized = [(vector - vector.mean()) / vector.std() for vector in vectors]
     assert f"({written(normalized[0])})" in text(1) and normalized[0] == pytest.approx(normalized[1])
     assert f"√{vectors[0].var():.0f} = {vectors[0].std():.2f} they" in text(1)
-    added = [(vector - vector.mean()) / vector.std() for vector in vectors + (1, 0, 0, 0)]
-    assert f"the results differ: ({written(added[0])}) and ({written(added[1])})." in text(1)
 
 
 def test_dot_product_and_additive_attention_in_code(capsys):
@@ -104,6 +102,23 @@ def test_dot_product_and_additive_attention_in_code(capsys):
         inputs = [array[None].astype(np.float32) for array in arrays]
         for ours, theirs in zip(found, layer(inputs, return_attention_scores=True), strict=True):
             assert ours == pytest.approx(theirs[0].numpy(), abs=1e-5)
+
+
+def test_words():
+    """The first example of Lesson 2, in words and in what the picture says."""
+    vectors = np.array([(2, 0, 1), (0, 2, 0), (2, 0, 0)])
+    products, logits, weights, mean = attend(vectors[2], vectors)
+    said = (
+        "So *Anna* is ({} {} {}), *slept* is ({} {} {}), and *she* is ({} {} {}).".format(*vectors.ravel()),
+        "with the three words are {:.0f}, {:.0f} and {:.0f}.".format(*products),
+        "Divided by √3, they are {:.2f}, {:.0f} and {:.2f},".format(*logits),
+        "softmax is {}, {} and {}.".format(*map(written, weights[:, None])),
+        f"the new vector of *she* is ({written(mean, ' ')}):",
+        "carry {} from Anna, {} from slept and {} from she; it is".format(*map(written, weights[:, None])),
+        f"it is ({written(mean, ' ')})",
+    )
+    for words in said:
+        assert words in text(2)
 
 
 STATES = [(3, 0, 4), (0, 3, 3), (1, -1, 0)]
@@ -190,7 +205,7 @@ def test_a_name_and_a_pet_in_one_vector(capsys):
     assert f"Weights {written(weights, ' and ')}. W_V makes the values (1 0) and (0 1);" in page
     mean = weights @ pairs[:, 2:]
     assert f"the values is ({written(mean, ' ')})," in page
-    (code,) = re.findall(r"```python\n(import numpy.*?)\n```", source, re.DOTALL)
+    code, _ = re.findall(r"```python\n(import numpy.*?)\n```", source, re.DOTALL)
     exec(code, {})
     printed = [float(number) for number in re.findall(r"[\d.]+", capsys.readouterr().out)]
     assert printed == pytest.approx([*weights, *mean])
@@ -206,24 +221,27 @@ def test_two_heads():
     """Each fetches nearly one of two counts, by the weights of the first example; W_O subtracts."""
     page = text(3, "transformer.md")
     heads = [attend(query, np.eye(2))[2] for query in ((4, 0), (0, 4))]
-    assert (
-        "with {:.3f} of its weight on its own letter and {:.3f}".format(*heads[0]).replace("0.", ".") in page
-    )
     first, second = heads @ np.array([4, 3])
-    assert f"They bring back {first:.3f} and {second:.3f}." in page
+    products = "gets {:.3f} · 4 + {:.3f} · 3".format(*heads[0]).replace("0.", ".")
+    assert f"{products} = {first:.3f} (with" in page and f"*B* and gets {second:.3f}." in page
+    assert f"mean {first:.2f}." in page and f"mean {second:.2f}." in page
     factor = f"{first - second:.3f}".replace("0.", ".")
     assert f"can subtract: {factor}. For any two counts, it is {factor} times their difference." in page
     first, second = heads @ np.array([9, 2])
     assert f"{(first - second) / 7:.3f}".replace("0.", ".") == factor
 
 
-def test_positions_by_rule():
-    """Sines and cosines: the dot product of two positions depends on their distance alone."""
-    page, places = text(3, "transformer.md"), np.arange(3)
-    pairs = np.stack([np.sin(places), np.cos(places)], axis=-1)
-    said = [f"({written(pair, ' ')})" for pair in pairs[1:]]
-    assert f"0, 1 and 2 get (0 1), {said[0]} and {said[1]}," in page
-    np.testing.assert_allclose(pairs @ pairs.T, np.cos(places[:, None] - places))
+def test_positions_from_a_formula():
+    """The dot product depends on the distance alone, and one matrix turns each position to the one before."""
+    places, slowness = np.arange(9)[:, None], np.array([1, 4, 16])
+    hands = np.stack([np.sin(places / slowness), np.cos(places / slowness)], axis=-1)  # (9, 3, 2)
+    products = np.einsum("pcx,qcx->pqc", hands, hands)
+    np.testing.assert_allclose(products, np.cos((places[..., None] - places.T[..., None]) / slowness))
+    sines, cosines = np.sin(1 / slowness), np.cos(1 / slowness)
+    turn = np.moveaxis(np.array([[cosines, sines], [-sines, cosines]]), -1, 0)  # (3, 2, 2)
+    turned = np.einsum("pcx,cxy->pcy", hands, turn)
+    np.testing.assert_allclose(turned[1:], hands[:-1])
+    assert (np.einsum("pcx,qcx->pq", turned, hands)[1:].argmax(axis=-1) == np.arange(8)).all()
 
 
 def test_scaling_and_temperature():
@@ -241,7 +259,11 @@ def test_scaling_and_temperature():
 
 def test_parameters():
     """The numbers of the picture are those of the model."""
-    model = transformer_pictures.transformer.program().Transformer(4, 32, 2, 4)
+    program = transformer_pictures.transformer.program()
+    model = program.Transformer(4, 32, 2, 4)
+    page, total = text(3, "transformer.md"), f"{model.count_params():,}"
+    assert program.Transformer(4, 32, 2, 8).count_params() == model.count_params()
+    assert f"As many as with four, {total}." in page and f"| parameters | {total} |" in page
     drawn = [sum(count for *_, count in branch) for branch in transformer_pictures.BRANCHES]
     assert sum(drawn) == model.count_params()
     (block, _), (embedding, positions, *_, last) = model.blocks, drawn
@@ -255,20 +277,18 @@ def test_parameters():
 
 
 def test_mask():
-    """A weight of 0 after the softmax leaks; divided by their sum, the others are those of the mask."""
+    """The rows of numbers; and a weight of 0 after the softmax leaks."""
     page = text(3, "transformer.md")
-    vectors = np.sqrt(1.4 * np.sqrt(2)) * np.eye(2)[[0, 1, 0]]
-    masked, weights = attend(vectors[1], vectors[:2])[2], attend(vectors[1], vectors)[2]
-
-    def thousandths(number):
-        return f"{number:.3f}"[1:]
-
-    assert f"the weights {thousandths(masked[0])}, {thousandths(masked[1])} and 0." in page
-    assert "the weights are {}, {} and {}.".format(*map(thousandths, weights)) in page
-    for hidden, left in ((0, ".835"), (1, ".555")):
-        exps = np.exp([0, 1.4, 1.4 * hidden])
-        assert thousandths(exps[:2].sum() / exps.sum()) == left
-        assert f"{exps[:2].sum():.3f} / {exps.sum():.3f}".rstrip("0") + f" = {left}" in page
-    for weight, said in zip(weights, masked, strict=False):
-        assert weight / weights[:2].sum() == pytest.approx(said)
-        assert f"{thousandths(weight)} / .835 = {thousandths(said)}" in page
+    logits = 1.4 * np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1]])
+    masked = np.where(np.tri(3, dtype=bool), logits, -np.inf)
+    for letter, *rows in zip("ABA", logits, masked, special.softmax(masked, axis=-1), strict=True):
+        numbers = [f"{number:.1f}" if number else "0" for number in np.ravel(rows[:2])]
+        numbers += [f"{number:.2f}".removeprefix("0") if number else "0" for number in rows[2]]
+        assert " ".join([letter, *numbers]).replace("-inf", "-∞") in page
+    hidden, other = special.softmax([0, 1.4, 0]), special.softmax([0, 1.4, 1.4])
+    thousandths = [f"{number:.3f}"[1:] for number in (*hidden, hidden[:2].sum(), other[:2].sum())]
+    assert (
+        "weights of B are {}, {} and {}. Without the last one, they add up to {}.".format(*thousandths)
+        in page
+    )
+    assert f"they would add up to {thousandths[-1]}." in page

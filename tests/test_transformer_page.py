@@ -20,7 +20,8 @@ from experiments import transformer as measured
 def test_code_and_commands_of_the_page_are_those_of_the_program(transformer):
     page = last_page.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
     source = " ".join(last_page.SCRIPT.read_text(encoding="utf-8").split())
-    blocks = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "import" not in block]
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    blocks = [block for block in blocks if "import" not in block]
     assert len(blocks) >= 4 and all(" ".join(block.split()) in source for block in blocks)
     commands = re.findall(r"^ *python3 transformer\.py (.+)$", page, re.MULTILINE)
     assert len(commands) >= 5
@@ -67,13 +68,18 @@ def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
 
 
 def test_it_goes_on_writing(short, transformer, monkeypatch, capsys):
-    """The code in the answer of an exercise, with a model that has learnt little."""
+    """The code of *Look inside* and of an exercise, with a model that has learnt little."""
     page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
-    (lines,) = re.findall(r"```python\n( +import numpy as np\n +import transformer.*?)```", page, re.DOTALL)
-    lines = textwrap.dedent(lines).replace('["--test"]', f'["--test", "--savepath={short.savepath}"]')
+    (look,) = re.findall(r"```python\n(import numpy as np\nimport transformer.*?)```", page, re.DOTALL)
+    (write,) = re.findall(r"```python\n( +words = .*?)```", page, re.DOTALL)
+    lines = look.replace('["--test"]', f'["--test", "--savepath={short.savepath}"]')
     monkeypatch.setitem(sys.modules, "transformer", transformer)
     console = code.InteractiveConsole()  # As one pastes it.
     for line in lines.splitlines():
+        console.push(line)
+    weights = np.array(re.findall(r"[\d.]+", capsys.readouterr().out), dtype=float).reshape(4, 9)
+    assert (weights[:, 4:] == 0).all() and weights.sum(axis=1) == pytest.approx([1] * 4, abs=0.02)
+    for line in textwrap.dedent(write).splitlines():
         console.push(line)
     words = capsys.readouterr().out.split()
     assert len(words) == 16 and words[:4] == "Anna dog Ben cat".split()

@@ -40,7 +40,7 @@ SETUPS += [(setup(edit + more), TEN) for edit in DELAYED.values() for more in ("
 SETUPS += [(setup(), TWENTY)]
 TESTED_LENGTHS = range(1, 21)
 SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
-TEXTS = ("AAAAAAAAAA", "ACACACACAC", "AABB", "AB BC")  # They ask what a model sees.
+TEXTS = ("AAAAAAAAAA", "AABB", "AB BC")  # They ask what a model sees.
 
 
 def report(cache):
@@ -194,14 +194,9 @@ def print_standard_deviations(cache):
     head = ["letters there", *range(7)]
     rows = {"the standard deviation": means}
     measuring.compare("The mean standard deviation", head, rows, list, *["{:.2f}"] * 7)
-    spelled = {text: measuring.spell(TASK, text) for text in TEXTS}
-    deviations, answers = {}, []
-    for text, data in spelled.items():
-        deviations[text] = [interventions.apart(model, data)[1][0, :, 0] for model in groups[MAIN]]
-        answers.append(in_words([interventions.read_logits(model, data.inputs) for model in groups[MAIN]]))
-    head = ["the standard deviation of row", "A", "B", "C"]
-    measuring.compare("Some texts, `main.py`", head, deviations, list, *["{:.2f}"] * 3)
-    measuring.table("What `main.py` answers", ["", *TEXTS], [[MAIN, *answers]])
+    inputs = [measuring.spell(TASK, text).inputs for text in TEXTS]
+    said = [[interventions.read_logits(model, each) for model in groups[MAIN]] for each in inputs]
+    measuring.table("What `main.py` answers", ["", *TEXTS], [[MAIN, *map(in_words, said)]])
 
 
 # --- The line-up, and what a new last layer reads -------------------------------------------------------

@@ -115,16 +115,6 @@ DIAGRAMS = {
         [(2, -1, LEARNT, "query, learnt:\nfor A, for B, for C", "3 × 64"),
          (4, -1, LEARNT, "the same query", "3 × 64")],
         [(1, 3, "value = key\n10 × 64")]),
-    2: (
-        [(DATA, "B  A  A  C  ␣  B  A  B  A  C", "one-hot, 10 × 4"),
-         (LEARNT, "key_layer, dense:\na key for each letter", "key = value, 10 × 64"),
-         (LEARNT, "attention,\nas in Lesson 1", "query = key = value = decoding, 4 × 64"),
-         (LEARNT, "with --self_att:\nself_attention", "decoding, 4 × 64"),
-         (LEARNT, "logits_layer, dense", "4 × 11 logits: the largest gives the number"),
-         (DATA, "A: 4    B: 3    C: 2    |A − B|: 1", "")],
-        [(2, -1, LEARNT, "query, learnt:\nA, B, C, |A − B|", "4 × 64"),
-         (2, 1, DATA, "encoder-decoder\nheatmap", "4 × 10"),
-         (3, 1, DATA, "self-attention\nheatmap", "4 × 4")], []),
     3: (
         [(DATA, "B  B  A  B  C  C  A  B  C  A  B", "one-hot, 11 × 3; the first is the signal"),
          (LEARNT, "embedding, dense", "11 × 64"), (RULE, "add", "query = key = value, 11 × 64"),
@@ -291,7 +281,8 @@ def draw_losses(cache):
 @pyplot.rc_context(STYLE)
 def draw(task, cache):
     """Draw all pictures of a lesson, with the models of a trainings.ModelCache."""
-    draw_diagram(task)
+    if task in DIAGRAMS:
+        draw_diagram(task)
     for draw_picture in {
         1: (draw_lineup, draw_forming, draw_counting_curve, draw_lengths),
         2: (draw_differences, draw_step_3),
