@@ -175,7 +175,7 @@ def print_weights(cache):
     for label, factors in interventions.FACTORS.items():
         rights = [100 * interventions.right_with(model, *factors) for model in models]
         rows.append([label, f"{min(rights):.1f} to {max(rights):.1f}%", measuring.summary(rights, "{:.1f}")])
-    head = ["changed, twenty runs", "right, least to most", "median and range"]
+    head = ["changed, twenty runs", "right, lowest to highest", "median and range"]
     measuring.table("Changed after the training", head, rows)
     rights = [interventions.right_with(model, 1, 0) for model in cache.models(LOOKING, TEN)]
     rows = [["the same models, tested with equal weights", measuring.percent(rights)]]

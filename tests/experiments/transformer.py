@@ -330,5 +330,5 @@ def report(cache):
     measuring.compare_cases(
         "Shares exchanged", head, cache.models(FIRST_EQUAL, FIVE), with_shares_exchanged, "%", "%"
     )
-    head = ["swapped", "answers the other pet", "answers the pet of the text"]
+    head = ["swapped", "answers the other pet", "answers the pet of the original text"]
     measuring.compare_cases("Swapped names", head, models, swapped, "%", "%")
