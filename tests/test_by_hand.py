@@ -104,9 +104,12 @@ def test_dot_product_and_additive_attention_in_code(capsys):
             assert ours == pytest.approx(theirs[0].numpy(), abs=1e-5)
 
 
+WORDS = [(2, 0, 1), (0, 2, 0), (2, 0, 0)]
+
+
 def test_words():
     """The first example of Lesson 2, in words and in what the picture says."""
-    vectors = np.array([(2, 0, 1), (0, 2, 0), (2, 0, 0)])
+    vectors = np.array(WORDS)
     products, logits, weights, mean = attend(vectors[2], vectors)
     said = (
         "So *Anna* is ({} {} {}), *slept* is ({} {} {}), and *she* is ({} {} {}).".format(*vectors.ravel()),
@@ -143,17 +146,19 @@ def test_difference():
 
 
 def test_difference_in_code(capsys):
-    """The lines of Lesson 2 print the numbers of its table, by the formula."""
+    """The lines of Lesson 2 print the numbers of the picture and of its table, by the formula."""
     page = program.script(2).with_name("README.md").read_text(encoding="utf-8")
     (lines,) = re.findall(r"^```\n(import numpy as np\n.*?)^```", page, re.MULTILINE | re.DOTALL)
     exec(lines, {})
     printed = re.findall(r"[-. \d]+(?=\])", capsys.readouterr().out)
-    weights, means = np.split(np.array([line.split() for line in printed], dtype=float), 2)
-    for query, name in enumerate(("A", "B", "difference")):
-        _, _, expected, mean = attend(STATES[query], STATES)
-        assert weights[query] == pytest.approx(expected, abs=0.005)
-        assert means[query] == pytest.approx(mean, abs=0.005)
-        assert f"| {name} | {written(weights[query], ' | ')} | ({written(means[query])}) |" in text(2)
+    arrays = np.split(np.array([line.split() for line in printed], dtype=float), 4)
+    for vectors, weights, means in ((WORDS, *arrays[:2]), (STATES, *arrays[2:])):
+        for query, vector in enumerate(vectors):
+            _, _, expected, mean = attend(vector, vectors)
+            assert weights[query] == pytest.approx(expected, abs=0.005)
+            assert means[query] == pytest.approx(mean, abs=0.005)
+    for name, weights, mean in zip(("A", "B", "difference"), *arrays[2:], strict=True):
+        assert f"| {name} | {written(weights, ' | ')} | ({written(mean)}) |" in text(2)
 
 
 def test_prices():
@@ -237,6 +242,10 @@ def test_positions_from_a_formula():
     hands = np.stack([np.sin(places / slowness), np.cos(places / slowness)], axis=-1)  # (9, 3, 2)
     products = np.einsum("pcx,qcx->pqc", hands, hands)
     np.testing.assert_allclose(products, np.cos((places[..., None] - places.T[..., None]) / slowness))
+    said = [f"({written(pair, ' ')})" for pair in hands[1:3, 0]]
+    page = text(3, "transformer.md")
+    assert f"0, 1 and 2 have (0 1), {said[0]} and {said[1]}." in page
+    assert f"cos 1 = {written(products[0, 1, :1])}:" in page
     sines, cosines = np.sin(1 / slowness), np.cos(1 / slowness)
     turn = np.moveaxis(np.array([[cosines, sines], [-sines, cosines]]), -1, 0)  # (3, 2, 2)
     turned = np.einsum("pcx,cxy->pcy", hands, turn)
@@ -267,7 +276,7 @@ def test_parameters():
     drawn = [sum(count for *_, count in branch) for branch in transformer_pictures.BRANCHES]
     assert sum(drawn) == model.count_params()
     (block, _), (embedding, positions, *_, last) = model.blocks, drawn
-    assert sum(drawn[2:4]) == sum(drawn[4:6]) == block.count_params()
+    assert sum(drawn[2:4]) == drawn[4] == block.count_params()
     assert embedding == model.embedding.count_params() and positions == np.size(model.positions)
     assert last == model.norm.count_params() + model.logits_layer.count_params()
     counts = {text: count for branch in transformer_pictures.BRANCHES for _, text, count in branch}
@@ -283,7 +292,7 @@ def test_mask():
     masked = np.where(np.tri(3, dtype=bool), logits, -np.inf)
     for letter, *rows in zip("ABA", logits, masked, special.softmax(masked, axis=-1), strict=True):
         numbers = [f"{number:.1f}" if number else "0" for number in np.ravel(rows[:2])]
-        numbers += [f"{number:.2f}".removeprefix("0") if number else "0" for number in rows[2]]
+        numbers += [f"{number:.3f}".removeprefix("0") if number else "0" for number in rows[2]]
         assert " ".join([letter, *numbers]).replace("-inf", "-∞") in page
     hidden, other = special.softmax([0, 1.4, 0]), special.softmax([0, 1.4, 1.4])
     thousandths = [f"{number:.3f}"[1:] for number in (*hidden, hidden[:2].sum(), other[:2].sum())]

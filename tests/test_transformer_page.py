@@ -21,7 +21,7 @@ def test_code_and_commands_of_the_page_are_those_of_the_program(transformer):
     page = last_page.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
     source = " ".join(last_page.SCRIPT.read_text(encoding="utf-8").split())
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    blocks = [block for block in blocks if "import" not in block]
+    blocks = [block for block in blocks if "import" not in block and "load_model" not in block]
     assert len(blocks) >= 4 and all(" ".join(block.split()) in source for block in blocks)
     commands = re.findall(r"^ *python3 transformer\.py (.+)$", page, re.MULTILINE)
     assert len(commands) >= 5
@@ -67,21 +67,37 @@ def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
     assert measured.right(model) == 1
 
 
-def test_it_goes_on_writing(short, transformer, monkeypatch, capsys):
-    """The code of *Look inside* and of an exercise, with a model that has learnt little."""
-    page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
-    (look,) = re.findall(r"```python\n(import numpy as np\nimport transformer.*?)```", page, re.DOTALL)
-    (write,) = re.findall(r"```python\n( +words = .*?)```", page, re.DOTALL)
-    lines = look.replace('["--test"]', f'["--test", "--savepath={short.savepath}"]')
+def test_the_lines_of_the_page_run_as_one_reads(short, transformer, monkeypatch, capsys):
+    """Those of the file's parts, of *Look inside* and of an exercise, with a model that knows little."""
     monkeypatch.setitem(sys.modules, "transformer", transformer)
-    console = code.InteractiveConsole()  # As one pastes it.
-    for line in lines.splitlines():
-        console.push(line)
-    weights = np.array(re.findall(r"[\d.]+", capsys.readouterr().out), dtype=float).reshape(4, 9)
+    page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
+    (file,) = re.findall(r"## The file, part by part\n(.*?)\n## Run it", page, re.DOTALL)
+    left_out = "nats =", "tf.reshape("  # Those of the data and of `split`, as the page says; and `return`.
+    names = {}
+    console = code.InteractiveConsole(names)  # As one pastes it.
+
+    def run(lines):
+        for line in lines.splitlines():
+            if not line.startswith("return"):
+                console.push(line)
+        seen = capsys.readouterr()
+        assert "Error" not in seen.err, seen.err
+        return seen.out
+
+    for block, typed in re.findall(r"```python\n(.*?)```|`(self = model\.[\w.\[\]]+)`", file, re.DOTALL):
+        if not any(words in block for words in left_out):
+            run(block or typed)
+    model = names["model"]
+    vectors, weights = model.blocks[0](model.embedding(names["words"]) + model.positions[:, :9])
+    np.testing.assert_allclose(names["vectors"], vectors, atol=1e-6)
+    np.testing.assert_allclose(names["weights"], weights, atol=1e-6)
+
+    (look,) = re.findall(r"```python\n(model, _ = .*?)```", page, re.DOTALL)
+    said = run(look.replace('["--test"]', f'["--test", "--savepath={short.savepath}"]'))
+    weights = np.array(re.findall(r"[\d.]+", said), dtype=float).reshape(4, 9)
     assert (weights[:, 4:] == 0).all() and weights.sum(axis=1) == pytest.approx([1] * 4, abs=0.02)
-    for line in textwrap.dedent(write).splitlines():
-        console.push(line)
-    words = capsys.readouterr().out.split()
+    (write,) = re.findall(r"```python\n( +words = .*?)```", page, re.DOTALL)
+    words = run(textwrap.dedent(write)).split()
     assert len(words) == 16 and words[:4] == "Anna dog Ben cat".split()
     assert set(words) <= set(transformer.vocabulary(4))
 

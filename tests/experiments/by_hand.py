@@ -20,14 +20,14 @@ def blank(width, height, lowest=0.0):
     return figure, axes
 
 
-def draw_vector(axes, left, top, numbers, colour, name="", names=()):
+def draw_vector(axes, left, top, numbers, colour, name="", names=(), size=27):
     """Draw a vector as a row of boxes, the darker the larger the number; `name` stands before it."""
     shades = matplotlib.colors.LinearSegmentedColormap.from_list("shades", ["white", colour])
     for place, number in enumerate(numbers):
         strength = min(1, abs(number) / 3) ** 0.5 * 0.75
         box = pyplot.Rectangle((left + place, top - 1), 1, 1, facecolor=shades(strength), edgecolor="#444444")
         axes.add_patch(box)
-        axes.text(left + place + 0.5, top - 0.5, pictures.short(number), **WORDS)
+        axes.text(left + place + 0.5, top - 0.5, pictures.short(number), **WORDS | {"fontsize": size})
     for place, label in enumerate(names):
         axes.text(left + place + 0.5, top + 0.35, label, **GREY)
     if name:
@@ -154,7 +154,7 @@ def draw_words():
     figure, axes = blank(18, 10.3)
     middles = 6 * np.arange(3) + 3
     for word, middle, vector, mean in zip(words, middles, vectors, means, strict=True):
-        draw_vector(axes, middle - 1.5, low, vector, pictures.COLOURS[0])
+        draw_vector(axes, middle - 1.5, low, vector, "#999999")
         axes.text(middle, 0.6, word, **WORDS)
         draw_vector(axes, middle - 1.5, high + 1, mean, pictures.COLOURS[2])
         axes.text(middle, high + 1.6, f"new vector of {word}", **GREY)
@@ -171,29 +171,32 @@ def draw_words():
 
 def draw_two_heads():
     """Draw the last page's example of heads: each brings back nearly one of two counts, W_O subtracts."""
-    counts, means = np.array([4, 3]), []
-    figure, axes = blank(17.6, 7.2)
-    for place, title in ((1.7, "value"), (5.2, "attention weight"), (9.7, "mean")):
-        axes.text(place, 6.7, title, **GREY)
-    for head, colour in enumerate((pictures.COLOURS[0], pictures.COLOURS[4])):
-        top = 6.1 - 3.3 * head
-        ((mean,), (weights,)) = formula.attend([4 * np.eye(2)[head]], np.eye(2), counts[:, None])
+    counts, means, unit = np.array([4, 3]), [], np.eye(2)
+    yellow, blue, orange, green = (pictures.COLOURS[place] for place in (4, 0, 1, 2))
+    figure, axes = blank(20.4, 10.4)
+    for head, letter in enumerate("AB"):
+        top = 10.1 - 5.2 * head
+        ((mean,), (weights,)) = formula.attend([4 * unit[head]], unit, counts[:, None])
         means.extend(mean)
-        for place, letter in enumerate("AB"):
-            line = top - 1.05 * place
-            draw_vector(axes, 1.2, line, [counts[place]], pictures.COLOURS[2], letter)
-            bar = pyplot.Rectangle((3.2, line - 0.9), 3 * weights[place], 0.8, color=colour, alpha=0.6)
+        draw_vector(axes, 3.4, top, 4 * unit[head], yellow, f"head {head + 1}\nlooks for {letter}")
+        for place, title in ((4.4, "key"), (6.9, "weight"), (10, "value"), (12.8, "mean")):
+            axes.text(place, top - 1.5, title, **GREY)
+        for place, name in enumerate("AB"):
+            line = top - 2 - 1.1 * place
+            draw_vector(axes, 3.4, line, unit[place], blue, name)
+            bar = pyplot.Rectangle((5.8, line - 0.9), 2 * weights[place], 0.8, color=orange, alpha=0.55)
             axes.add_patch(bar)
-            axes.text(3.35 + 3 * weights[place], line - 0.5, pictures.short(weights[place]), **LEFT)
-        axes.text(3.2, top - 2.5, f"head {head + 1} looks for {'AB'[head]}", **(GREY | LEFT))
-        axes.annotate("", (9, top - 1.05), (7.6, top - 1.05), arrowprops=ARROW)
-        draw_vector(axes, 9.2, top - 0.55, mean, colour)
-        axes.annotate("", (11.8, 3.6 - 0.2 * head), (10.3, top - 1.05), arrowprops=ARROW)
-        draw_vector(axes, 12 + head, 4, mean, colour)
-    axes.text(13, 4.5, "join", **GREY)
-    axes.annotate("", (16.2, 3.5), (14.2, 3.5), arrowprops=ARROW)
-    axes.text(15.2, 4.5, "W_O\n1, −1", **GREY)
-    draw_vector(axes, 16.4, 4, [means[0] - means[1]], pictures.COLOURS[2])
+            axes.text(5.95 + 2 * weights[place], line - 0.5, pictures.short(weights[place]), **LEFT)
+            axes.text(9.2, line - 0.5, "·", **WORDS)
+            draw_vector(axes, 9.5, line, [counts[place]], green)
+        axes.annotate("", (12.1, top - 3.05), (10.7, top - 3.05), arrowprops=ARROW)
+        draw_vector(axes, 12.3, top - 2.55, mean, green, size=23)
+        axes.annotate("", (14.7, 5 - 0.3 * head), (13.4, top - 3.05), arrowprops=ARROW)
+        draw_vector(axes, 14.9 + head, 5.3, mean, green, size=23)
+    axes.text(15.9, 5.8, "join", **GREY)
+    axes.annotate("", (18.9, 4.8), (17.1, 4.8), arrowprops=ARROW)
+    axes.text(18, 5.9, "W_O\n1, −1", **GREY)
+    draw_vector(axes, 19.1, 5.3, [means[0] - means[1]], green, size=23)
     pictures.save(figure, 3, "heads_by_hand")
 
 

@@ -102,37 +102,28 @@ def draw_bars(plane, heights, names, title, colour=COLOURS[5]):
 DATA, LEARNT, RULE = "#eeeeee", "#cfe3f1", "#fbe3d0"
 COLOUR_NAMES = {LEARNT: "blue: learnt numbers", RULE: "orange: a fixed rule", DATA: "grey: data"}
 # From top to bottom: colour, text, what flows on. Beside it: number from the top, left (-1) or right (1),
-# colour, text, what flows; to the right it flows out. Around: from, to, what flows.
-DIAGRAMS = {
-    1: (
-        [(DATA, "␣  B  C  ␣  C  B  B  A  A  ␣", "one-hot, 10 × 4"),
-         (LEARNT, "key_layer, dense:\na key for each letter", "key, 10 × 64"),
-         (RULE, "softmax of\nquery · keyᵀ / √64", "weights, 3 × 10"),
-         (RULE, "weights · value", "weighted mean, 3 × 64"),
-         (LEARNT, "add the query,\nlayer normalization", "decoding, 3 × 64"),
-         (LEARNT, "logits_layer, dense", "3 × 11 logits: the largest gives the count"),
-         (DATA, "A: 2    B: 3    C: 2", "")],
-        [(2, -1, LEARNT, "query, learnt:\nfor A, for B, for C", "3 × 64"),
-         (4, -1, LEARNT, "the same query", "3 × 64")],
-        [(1, 3, "value = key\n10 × 64")]),
-    3: (
-        [(DATA, "B  B  A  B  C  C  A  B  C  A  B", "one-hot, 11 × 3; the first is the signal"),
-         (LEARNT, "embedding, dense", "11 × 64"), (RULE, "add", "query = key = value, 11 × 64"),
-         (LEARNT, "encoder layer:\nself-attention, then\ndense, ReLU, dense", "key = value, 11 × 64"),
-         (LEARNT, "attention,\nas in Lesson 1", "decoding, 1 × 64"),
-         (LEARNT, "logits_layer, dense", "1 × 11 logits: the largest gives the count"),
-         (DATA, "B: 4", "")],
-        [(2, -1, LEARNT, "with --pos_enc:\npositional_encoding,\nlearnt", "11 × 64"),
-         (3, 1, DATA, "heatmap of\nthe encoder", "11 × 11"), (4, -1, LEARNT, "query, learnt:\none", "1 × 64"),
-         (4, 1, DATA, "encoder-decoder\nheatmap", "1 × 11")], []),
-}  # fmt: skip
+# colour, text, what flows; to the right it flows out.
+CHAIN = [
+    (DATA, "B  B  A  B  C  C  A  B  C  A  B", "one-hot, 11 × 3; the first is the signal"),
+    (LEARNT, "embedding, dense", "11 × 64"),
+    (RULE, "add", "query = key = value, 11 × 64"),
+    (LEARNT, "encoder layer:\nself-attention, then\ndense, ReLU, dense", "key = value, 11 × 64"),
+    (LEARNT, "attention,\nas in Lesson 1", "decoding, 1 × 64"),
+    (LEARNT, "logits_layer, dense", "1 × 11 logits: the largest gives the count"),
+    (DATA, "B: 4", ""),
+]
+BESIDE = [
+    (2, -1, LEARNT, "with --pos_enc:\npositional_encoding,\nlearnt", "11 × 64"),
+    (3, 1, DATA, "heatmap of\nthe encoder", "11 × 11"),
+    (4, -1, LEARNT, "query, learnt:\none", "1 × 64"),
+    (4, 1, DATA, "encoder-decoder\nheatmap", "1 × 11"),
+]
 
 
-def draw_diagram(task):
-    """Draw the way of a sequence through a model, with all shapes."""
-    chain, beside, around = DIAGRAMS[task]
-    figure, plane = pyplot.subplots(figsize=(10, 1.4 * len(chain)), layout="constrained")
-    plane.set(xlim=(-4.5, 4.5), ylim=(0.6 - len(chain), 0.4))
+def draw_diagram():
+    """Draw the way of a sequence through the model of Task 3, with all shapes."""
+    figure, plane = pyplot.subplots(figsize=(10, 1.4 * len(CHAIN)), layout="constrained")
+    plane.set(xlim=(-4.5, 4.5), ylim=(0.6 - len(CHAIN), 0.4))
     plane.axis("off")
 
     def box(across, down, colour, text):
@@ -140,25 +131,89 @@ def draw_diagram(task):
         place = {"ha": "center", "va": "center", "zorder": 3}
         return plane.text(across, -down, text, bbox=style, fontsize=17, **place)
 
-    def arrow(tail, head, text, place, bend="arc3", side="left"):
-        style = {"arrowstyle": "-|>", "color": "#444444", "linewidth": 1.5, "connectionstyle": bend}
+    def arrow(tail, head, text, place, side="left"):
+        style = {"arrowstyle": "-|>", "color": "#444444", "linewidth": 1.5}
         style |= {"patchA": tail.get_bbox_patch(), "patchB": head.get_bbox_patch(), "shrinkB": 1}
         plane.annotate("", head.get_position(), tail.get_position(), arrowprops=style, zorder=1)
         plane.text(*place, text, fontsize=15, va="center", ha=side, style="italic", zorder=4)
 
-    boxes = [box(0, down, colour, text) for down, (colour, text, _) in enumerate(chain)]
-    for down, (_, _, text) in enumerate(chain[:-1]):
+    boxes = [box(0, down, colour, text) for down, (colour, text, _) in enumerate(CHAIN)]
+    for down, (_, _, text) in enumerate(CHAIN[:-1]):
         arrow(boxes[down], boxes[down + 1], text, (0.1, -down - 0.5))
-    for down, side, colour, text, flows in beside:
+    for down, side, colour, text, flows in BESIDE:
         ends = box(3.3 * side, down, colour, text), boxes[down]
         arrow(*ends[::-side], flows, (1.65 * side, 0.15 - down), side="center")
-    for start, end, text in around:
-        bend = "arc,angleA=0,angleB=0,armA=340,armB=340,rad=8"
-        arrow(boxes[start], boxes[end], text, (1.9, -(start + end) / 2), bend)
-    used = {colour for _, _, colour, _, _ in beside} | {colour for colour, _, _ in chain}
-    legend = "\n".join(name for colour, name in COLOUR_NAMES.items() if colour in used)
-    plane.text(-4.4, 1 - len(chain), legend, fontsize=15, va="center")
-    save(figure, task, "diagram")
+    plane.text(-4.4, 1 - len(CHAIN), "\n".join(COLOUR_NAMES.values()), fontsize=15, va="center")
+    save(figure, 3, "diagram")
+
+
+def draw_arrays(cache):
+    """Draw the arrays of one model of Task 1 on the shown sequence, as one multiplies them by hand."""
+    text, (model,) = SHOWN[1], cache.models(lesson_1.setup(), [1])
+    inputs = measuring.spell(1, text).inputs
+    key = model.key_layer(inputs)
+    hidden, weights = (array.numpy()[0] for array in model.attention(model.query, key, key))
+    key, query = key.numpy()[0], model.query.numpy()[0]
+    chances = special.softmax(model(inputs)[0].numpy()[0], axis=-1)
+    width, height = 16, 14.2
+    figure = pyplot.figure(figsize=(width, height))
+    page = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height))
+    page.axis("off")
+    words = {"fontsize": 21, "ha": "center", "va": "center"}
+
+    def array(numbers, left, low, wide, high, title, frame, **look):
+        plane = figure.add_axes((left / width, low / height, wide / width, high / height))
+        plane.imshow(numbers, aspect="auto", **look)
+        plane.set(xticks=[], yticks=[])
+        plane.spines[:].set(color=frame, linewidth=4)
+        page.text(left + wide / 2, low + high + 0.35, title, **words)
+        return plane
+
+    def arrow(tail, head, text, place, **style):
+        look = {"arrowstyle": "-|>", "mutation_scale": 28, "linewidth": 2.5, "color": "#444444"}
+        page.annotate("", head, tail, arrowprops=look)
+        page.text(*place, text, **(words | {"style": "italic"} | style))
+
+    most = {"cmap": "coolwarm", "vmin": -1.2, "vmax": 1.2}
+    blue, orange, green, yellow = (COLOURS[place] for place in (0, 1, 2, 4))
+    middle, left, right, strip = (
+        5.5,
+        0.6,
+        11.6,
+        3.8,
+    )  # Where the columns begin, and how wide the outer ones are.
+    plane = array(
+        inputs[0].T, middle, 11.4, 5, 1.9, "letters, one-hot: 4 × 10", "#888888", cmap="Greys", vmax=1.6
+    )
+    plane.set_xticks(range(10), text.replace(" ", "␣"), fontsize=20)
+    plane.set_yticks(range(4), "␣ABC", fontsize=20)
+    array(key.T, middle, 7.2, 5, 2.6, "keys, which are the values, too: 64 × 10", blue, **most)
+    array(query, left, 4.6, strip, 1.5, "queries, learnt: 3 × 64", yellow, **most)
+    plane = array(weights, middle, 4.6, 5, 1.5, "", orange, vmin=0, vmax=0.5)
+    for (row, column), weight in np.ndenumerate(weights):
+        plane.text(column, row, short(weight), ha="center", va="center", color="white", fontsize=15)
+    array(weights @ key, right, 4.6, strip, 1.5, "weighted means: 3 × 64", green, **most)
+    array(hidden, right, 1.3, strip, 1.5, "hidden states: 3 × 64", "#888888", **most)
+    for row in range(3):
+        for start in (left, middle, right):
+            page.text(start - 0.25, 5.85 - 0.5 * row, "ABC"[row], **words)
+        page.text(middle - 0.25, 2.52 - 0.5 * row, "ABC"[row], **words)
+        plane = figure.add_axes((middle / width, (2.3 - 0.5 * row) / height, 5 / width, 0.45 / height))
+        plane.bar(range(11), chances[row], color=COLOURS[5])
+        plane.set(xticks=[], yticks=[], ylim=(0, 1.05))
+    for count in range(11):
+        page.text(middle + 5 * (count + 0.95) / 11.9, 1.05, count, **(words | {"fontsize": 17}))
+    arrow((8, 11), (8, 10.35), "key_layer", (9.3, 10.75))
+    arrow((8, 7), (8, 6.2), "query · key / √64, softmax", (7.8, 6.6), ha="right", fontsize=18)
+    arrow((4.5, 5.35), (5.1, 5.35), "", (0, 0))
+    arrow((10.6, 5.35), (11.2, 5.35), "weights · values", (9.4, 4.25), fontsize=18)
+    arrow(
+        (13.5, 4.4), (13.5, 3.5), "add the query,\nlayer normalization", (13.3, 3.9), ha="right", fontsize=18
+    )
+    arrow((11.4, 2.05), (10.7, 2.05), "logits_layer, softmax", (11.7, 0.95), fontsize=18)
+    page.text(8, 3.05, "probability of each count: 3 × 11", **words)
+    page.text(left, 0.35, "Red: above 0. Blue: below 0.", **(words | {"ha": "left", "fontsize": 18}))
+    save(figure, 1, "diagram")
 
 
 def draw_forming(cache):
@@ -262,7 +317,9 @@ def draw_trace(cache):
         start = sum(before for before, *_ in parts[:place])
         planes[2].barh(0, share, left=start, color=TINTS[letter], edgecolor="#444444")
         planes[2].text(start + share / 2, 0, words, ha="center", va="center")
-    planes[2].set_title("3. What the first letter holds now: itself, and the weighted mean of all", **LEFT)
+    planes[2].set_title(
+        "3. What the first letter holds now (not to scale): itself, and the weighted mean", **LEFT
+    )
     planes[2].set_xlim(0, 2)
     planes[2].axis("off")
     save(figure, 3, "trace")
@@ -281,11 +338,11 @@ def draw_losses(cache):
 @pyplot.rc_context(STYLE)
 def draw(task, cache):
     """Draw all pictures of a lesson, with the models of a trainings.ModelCache."""
-    if task in DIAGRAMS:
-        draw_diagram(task)
     for draw_picture in {
-        1: (draw_lineup, draw_forming, draw_counting_curve, draw_lengths),
+        1: (draw_arrays, draw_lineup, draw_forming, draw_counting_curve, draw_lengths),
         2: (draw_differences, draw_step_3),
         3: (draw_before_and_after, draw_trace, draw_losses),
     }[task]:
         draw_picture(cache)
+    if task == 3:
+        draw_diagram()

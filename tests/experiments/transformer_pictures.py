@@ -14,7 +14,7 @@ ATTENTION = [(pictures.LEARNT, "norm", 64), (pictures.LEARNT, "W_Q  W_K  W_V", 3
 DENSE = [(pictures.LEARNT, "norm", 64), (pictures.LEARNT, "dense 64, ReLU", 2112),
          (pictures.LEARNT, "dense 32", 2080)]  # fmt: skip
 BRANCHES = [[(pictures.LEARNT, "embedding", 512)], [(pictures.LEARNT, "positions", 480)],
-            ATTENTION, DENSE, ATTENTION, DENSE,
+            ATTENTION, DENSE, [(pictures.LEARNT, "block 2:\nthe same parts", 8416)],
             [(pictures.LEARNT, "norm", 64), (pictures.LEARNT, "dense 16", 528)]]  # fmt: skip
 RING = {"fill": False, "edgecolor": "#ff5050", "linewidth": 3.5}
 
@@ -49,8 +49,9 @@ def draw_flow(cache):
         across, is_pet = 3.4 + 2 * column, column in PETS
         axes.plot((across, across), levels[::2], color="#d5d5d5", linewidth=14, zorder=0)
         known = f"{word},\n{words[column - 1]}'s" if is_pet else word
-        for height, text in zip(levels, (word, known, "cat" if column == QUESTION else known), strict=True):
-            box = {"boxstyle": "round,pad=0.25", "facecolor": "#f6c9a5" if is_pet else pictures.LEARNT}
+        said = f"{word}:\nsays {words[RIGHT]}" if column == QUESTION else known
+        for height, text in zip(levels, (word, known, said), strict=True):
+            box = {"boxstyle": "round,pad=0.25", "facecolor": "white" if is_pet else "#e5e5e5"}
             axes.text(across, height, text, **by_hand.WORDS | {"fontsize": 24}, bbox=box)
     looks = [(pet - 1, pet, levels[0], weights[0][first, pet, pet - 1]) for pet in PETS]
     looks.append((RIGHT, QUESTION, levels[1], weights[1][second, QUESTION, RIGHT]))
@@ -65,7 +66,7 @@ def draw_flow(cache):
 
 def draw_diagram():
     """Draw the model, from the words up: the residual stream, and branches whose results are added to it."""
-    trunk, left, right, numbers, top = 1.2, 2.3, 5.7, 7.7, 17.5  # Inches.
+    trunk, left, right, numbers, top = 1.2, 2.3, 5.7, 7.7, 12.8  # Inches.
     middle, figure = (left + right) / 2, pyplot.figure(figsize=(8, top))
     plane = figure.add_axes((0, 0, 1, 1), xlim=(0, 8), ylim=(0, top))
     plane.axis("off")
@@ -102,11 +103,10 @@ def draw_diagram():
         plane.add_patch(pyplot.Circle((trunk, height), 0.22, **look))
         plane.text(trunk, height - 0.02, "+", **words, zorder=4)
     plane.plot((trunk, trunk), (coming[0], leaving[-1]), color=pictures.COLOURS[0], linewidth=7, zorder=1)
-    for number, start in enumerate((2, 4), start=1):
-        low, high = leaving[start] - 0.43, coming[start + 1] + 0.43
-        plane.add_patch(pyplot.Rectangle((0.15, low), 7.7, high - low, color="#f6f6f6", zorder=0))
-        for branch, text in ((start, "residual stream"), (start + 1, f"block {number}")):
-            plane.text(0.55, (leaving[branch] + coming[branch]) / 2, text, **words, rotation=90)
+    low, high = leaving[2] - 0.43, coming[3] + 0.43
+    plane.add_patch(pyplot.Rectangle((0.15, low), 7.7, high - low, color="#f6f6f6", zorder=0))
+    for branch, text in ((2, "residual stream"), (3, "block 1")):
+        plane.text(0.55, (leaving[branch] + coming[branch]) / 2, text, **words, rotation=90)
     arrow((middle, edge), (middle, edge + 0.4))
     box(edge + 0.4, edge + 0.98, left, right, pictures.DATA, "16 logits: cat")
     total = sum(count for branch in BRANCHES for *_, count in branch)
