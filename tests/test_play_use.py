@@ -65,6 +65,7 @@ def test_the_vote_gives_nothing_away_before_show(page):
     ]
     shades = [shade for _, shade in sorted(seen)]
     assert len(seen) == 90 and np.diff(shades).min() > -0.01  # One scale for all three, to compare them.
+    assert max(shade for weight, shade in seen if weight < 0.3) < max(shades) / 2  # None is cut off.
     page.type("aaaa bbbbb", "vote_letters")
     assert page.find("vote_letters").get_attribute("value") == "AAAA␣BBBBB"
     cells, answers = lineup(page)
