@@ -318,7 +318,7 @@ def draw_trace(cache):
         planes[2].barh(0, share, left=start, color=TINTS[letter], edgecolor="#444444")
         planes[2].text(start + share / 2, 0, words, ha="center", va="center")
     planes[2].set_title(
-        "3. What the first letter holds now (not to scale): itself, and the weighted mean", **LEFT
+        "3. What the first letter now holds (not to scale): itself, and the mean", **LEFT
     )
     planes[2].set_xlim(0, 2)
     planes[2].axis("off")
