@@ -42,7 +42,7 @@ def attention(cache, setup, text, output=1, seeds=TEN):
     return np.stack([matrix.reshape(matrix.shape[-2:]) for matrix in weights])
 
 
-def add_legend(figure, more="; band: least to most"):
+def add_legend(figure, more="; band: lowest to highest"):
     """Put the legend of a figure of ten training runs below it, where it hides nothing."""
     handles_and_labels = figure.axes[0].get_legend_handles_labels()
     title = f"{OF_TEN.capitalize()}{more}"
@@ -293,7 +293,7 @@ def draw_before_and_after(cache):
         plane.set(xticks=range(11), xticklabels=SHOWN[3], ylabel="Attention weight")
         plane.grid(axis="y", alpha=0.3)
     plane.set_xlabel(ATTENDED)
-    add_legend(figure, "; line: least to most")
+    add_legend(figure, "; line: lowest to highest")
     save(figure, 3, "before_and_after")
 
 
