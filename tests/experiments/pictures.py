@@ -42,7 +42,7 @@ def attention(cache, setup, text, output=1, seeds=TEN):
     return np.stack([matrix.reshape(matrix.shape[-2:]) for matrix in weights])
 
 
-def add_legend(figure, more="; band: lowest to highest"):
+def add_legend(figure, more="; band: least to most"):
     """Put the legend of a figure of ten training runs below it, where it hides nothing."""
     handles_and_labels = figure.axes[0].get_legend_handles_labels()
     title = f"{OF_TEN.capitalize()}{more}"
@@ -293,7 +293,7 @@ def draw_before_and_after(cache):
         plane.set(xticks=range(11), xticklabels=SHOWN[3], ylabel="Attention weight")
         plane.grid(axis="y", alpha=0.3)
     plane.set_xlabel(ATTENDED)
-    add_legend(figure, "; line: lowest to highest")
+    add_legend(figure, "; line: least to most")
     save(figure, 3, "before_and_after")
 
 
@@ -317,9 +317,7 @@ def draw_trace(cache):
         start = sum(before for before, *_ in parts[:place])
         planes[2].barh(0, share, left=start, color=TINTS[letter], edgecolor="#444444")
         planes[2].text(start + share / 2, 0, words, ha="center", va="center")
-    planes[2].set_title(
-        "3. What the first letter now holds (not to scale): itself, and the mean", **LEFT
-    )
+    planes[2].set_title("3. What the first letter now holds (not to scale): itself, and the mean", **LEFT)
     planes[2].set_xlim(0, 2)
     planes[2].axis("off")
     save(figure, 3, "trace")
