@@ -319,7 +319,7 @@ def report(cache):
     head = ["", "reads the whole text", "reads up to the question"]
     measuring.compare("Without a mask", head, groups, reading_and_writing, "%", "%")
     measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_scaled, "%")
-    head = ["", "first layer: a pet's weight on its name, in the best head"]
+    head = ["", "first layer: a pet's weight on its owner's name, in the best head"]
     head += ["second layer: the question's weight on its pet, in the best head"]
     groups = {
         "as it is": cache.models(AS_IT_IS, TWENTY),
