@@ -6,7 +6,7 @@ import textwrap
 import numpy as np
 import program
 import pytest
-from experiments import formula, transformer_pictures
+from experiments import formula, transformer
 from scipy import special
 
 
@@ -212,23 +212,39 @@ def test_a_name_and_a_pet_in_one_vector():
     for swapped in (pairs, unit[[0, 1]] + unit[[3, 2]]):  # Whose pet it is does not show in a mean.
         assert f"be ({written(attend((0, 0), swapped[:, :2])[2] @ swapped[:, 2:], ' ')})," in page
         assert f"({written(swapped.mean(axis=0), ' ')})" in page
-    for query in ((0, 4), (4, 0)):  # If Anna has the cat, too.
-        assert attend(query, pairs[:, :2])[2] @ unit[[3, 3], 2:] == pytest.approx((0, 1))
-    assert "Both values are (0 1), so their mean is (0 1)" in page
 
 
 def test_two_heads():
-    """Each fetches nearly one of two counts, by the weights of the first example; W_O subtracts."""
+    """One head that asks for both fetches the same if pets are swapped; two heads, or unequal weights, do not."""
+    page, unit = text(3, "transformer.md"), np.eye(2)
+    (both,), (weights,) = formula.attend([(4, 4)], unit, unit)
+    assert f"The weights are {written(weights, ' and ')}, and the mean is ({written(both, ' ')}):" in page
+    means, _ = formula.attend([(4, 0), (0, 4)], unit, unit)
+    swapped, _ = formula.attend([(4, 0), (0, 4)], unit, unit[::-1])
+    assert f"The first fetches ({written(means[0], ' ')})," in page
+    assert f"the second ({written(means[1], ' ')})," in page
+    assert f"side by side: ({written(means.ravel(), ' ')})." in page
+    assert f"it would be ({written(swapped.ravel(), ' ')})." in page
+    assert both == pytest.approx(formula.attend([(4, 4)], unit, unit[::-1])[0][0])
+    assert not np.allclose((0.75, 0.25) @ unit, (0.75, 0.25) @ unit[::-1])
+
+
+def test_a_mask_for_attend():
+    """The line that an exercise of the last page adds to what an exercise of Lesson 1 has written."""
+    source = program.script(1).with_name("README.md").read_text(encoding="utf-8")
+    (attend_,) = re.findall(r"( +def attend\(.*?return weights @ value, weights\n)", source, re.DOTALL)
     page = text(3, "transformer.md")
-    heads = [attend(query, np.eye(2))[2] for query in ((4, 0), (0, 4))]
-    first, second = heads @ np.array([4, 3])
-    products = "gets {:.3f} · 4 + {:.3f} · 3".format(*heads[0]).replace("0.", ".")
-    assert f"{products} = {first:.3f} (with" in page and f"*B* and gets {second:.3f}." in page
-    assert f"mean {first:.2f}." in page and f"mean {second:.2f}." in page
-    factor = f"{first - second:.3f}".replace("0.", ".")
-    assert f"can subtract: {factor}. For any two counts, it is {factor} times their difference." in page
-    first, second = heads @ np.array([9, 2])
-    assert f"{(first - second) / 7:.3f}".replace("0.", ".") == factor
+    (line,) = re.findall(r"`(logits = np\.where\(np\.tri.*?)`", page)
+    first, second = re.findall(r"`(x = .*?)` and `(attend\(.*?)`", page)[0]
+    lines = textwrap.dedent(attend_).splitlines()
+    place = next(number for number, each in enumerate(lines) if "logits =" in each)
+    names = {"np": np}
+    exec("\n".join([*lines[: place + 1], f"    {line}", *lines[place + 1 :], first]), names)
+    _, weights = eval(second, names)
+    expected = special.softmax(
+        np.where(np.tri(3), 1.4 * np.eye(2)[[0, 1, 0]] @ np.eye(2)[:, [0, 1, 0]], -np.inf), axis=1
+    )
+    np.testing.assert_allclose(weights, expected)
 
 
 def test_positions_from_a_formula():
@@ -262,22 +278,13 @@ def test_scaling_and_temperature():
 
 
 def test_parameters():
-    """The numbers of the picture are those of the model."""
-    program = transformer_pictures.transformer.program()
-    model = program.Transformer(4, 32, 2, 4)
-    page, total = text(3, "transformer.md"), f"{model.count_params():,}"
-    assert program.Transformer(4, 32, 2, 8).count_params() == model.count_params()
+    """The numbers of parameters are those of the model, with four heads and with eight."""
+    page, module = text(3, "transformer.md"), transformer.program()
+    models = [module.Transformer(4, 32, 2, heads) for heads in (4, 8)]
+    total = f"{models[0].count_params():,}"
+    assert models[0].count_params() == models[1].count_params()
     assert f"As many as with four, {total}." in page and f"| parameters | {total} |" in page
-    drawn = [sum(count for *_, count in branch) for branch in transformer_pictures.BRANCHES]
-    assert sum(drawn) == model.count_params()
-    (block, _), (embedding, positions, *_, last) = model.blocks, drawn
-    assert sum(drawn[2:4]) == drawn[4] == block.count_params()
-    assert embedding == model.embedding.count_params() and positions == np.size(model.positions)
-    assert last == model.norm.count_params() + model.logits_layer.count_params()
-    counts = {text: count for branch in transformer_pictures.BRANCHES for _, text, count in branch}
-    assert counts["W_Q  W_K  W_V"] + counts["W_O"] == block.attention.count_params()
-    assert counts["dense 64, ReLU"] == block.expand.count_params()
-    assert counts["dense 32"] == block.contract.count_params()
+    assert f"*parameters*, are {total}.)" in page
 
 
 def test_mask():

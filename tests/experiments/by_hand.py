@@ -121,9 +121,10 @@ def draw_looking_up():
     draw_names(12.2, made, ["Anna", "Ben"])
     draw_matrix(11.8, "W_Q", unit[1], query, ("#999999", yellow), "question:\nBen")
     axes.text(made + 2.3, 11.3, "query", **(GREY | LEFT))
+    draw_names(9.65, made, ["Anna", "Ben"])
     titles = ((made + 1, "key"), (products, "query · key"), (logits, "÷ √2"), (last + 1, "weight"))
     for place, title in titles:
-        axes.text(place, 10, title, **GREY)
+        axes.text(place, 10.25, title, **GREY)
     for number, (name, vector) in enumerate(rows):
         line, weight = 9.4 - 1.2 * number, weights[number]
         draw_matrix(line, "W_K", vector, key[number], ("#999999", blue), name)
@@ -132,7 +133,8 @@ def draw_looking_up():
             axes.text(place, line - 0.5, pictures.short(amount), **WORDS)
         axes.add_patch(pyplot.Rectangle((last, line - 0.9), 1.3 * weight, 0.8, color=orange, alpha=0.55))
         axes.text(last + 1.3 * weight + 0.15, line - 0.5, pictures.short(weight), **LEFT)
-    axes.text(made + 1, 6.2, "value", **GREY)
+    axes.text(made + 1, 6.45, "value", **GREY)
+    draw_names(5.85, made, ["dog", "cat"])
     axes.text(products, 6.2, "× weight", **GREY)
     draw_names(6.2, last, ["dog", "cat"])
     for number, (name, vector) in enumerate(rows):
@@ -170,33 +172,40 @@ def draw_words():
 
 
 def draw_two_heads():
-    """Draw the last page's example of heads: each brings back nearly one of two counts, W_O subtracts."""
-    counts, means, unit = np.array([4, 3]), [], np.eye(2)
+    """Draw the last page's example of heads: one that asks for both pets, and two that ask for one each."""
+    unit, means = np.eye(2), []
     yellow, blue, orange, green = (pictures.COLOURS[place] for place in (4, 0, 1, 2))
-    figure, axes = blank(20.4, 10.4)
-    for head, letter in enumerate("AB"):
-        top = 10.1 - 5.2 * head
-        ((mean,), (weights,)) = formula.attend([4 * unit[head]], unit, counts[:, None])
-        means.extend(mean)
-        draw_vector(axes, 3.4, top, 4 * unit[head], yellow, f"head {head + 1}\nlooks for {letter}")
-        for place, title in ((4.4, "key"), (6.9, "weight"), (10, "value"), (12.8, "mean")):
+    figure, axes = blank(21.4, 15.2)
+    cases = (
+        ("one head asks for both", (4, 4)),
+        ("head 1 asks for Anna's", (4, 0)),
+        ("head 2 asks for Ben's", (0, 4)),
+    )
+    for number, (name, query) in enumerate(cases):
+        top = 14.9 - 5.1 * number
+        ((mean,), (weights,)) = formula.attend([query], unit, unit)
+        means.append(mean)
+        draw_vector(axes, 2.4, top, query, yellow)
+        axes.text(4.8, top - 0.5, name, **LEFT)
+        for place, title in ((3.4, "key"), (5.9, "weight"), (9.5, "value"), (13.3, "mean")):
             axes.text(place, top - 1.5, title, **GREY)
-        for place, name in enumerate("AB"):
+        for place, (owner, pet) in enumerate((("Anna", "dog"), ("Ben", "cat"))):
             line = top - 2 - 1.1 * place
-            draw_vector(axes, 3.4, line, unit[place], blue, name)
-            bar = pyplot.Rectangle((5.8, line - 0.9), 2 * weights[place], 0.8, color=orange, alpha=0.55)
+            draw_vector(axes, 2.4, line, unit[place], blue, owner)
+            bar = pyplot.Rectangle((4.8, line - 0.9), 2 * weights[place], 0.8, color=orange, alpha=0.55)
             axes.add_patch(bar)
-            axes.text(5.95 + 2 * weights[place], line - 0.5, pictures.short(weights[place]), **LEFT)
-            axes.text(9.2, line - 0.5, "·", **WORDS)
-            draw_vector(axes, 9.5, line, [counts[place]], green)
-        axes.annotate("", (12.1, top - 3.05), (10.7, top - 3.05), arrowprops=ARROW)
-        draw_vector(axes, 12.3, top - 2.55, mean, green, size=23)
-        axes.annotate("", (14.7, 5 - 0.3 * head), (13.4, top - 3.05), arrowprops=ARROW)
-        draw_vector(axes, 14.9 + head, 5.3, mean, green, size=23)
-    axes.text(15.9, 5.8, "join", **GREY)
-    axes.annotate("", (18.9, 4.8), (17.1, 4.8), arrowprops=ARROW)
-    axes.text(18, 5.9, "W_O\n1, −1", **GREY)
-    draw_vector(axes, 19.1, 5.3, [means[0] - means[1]], green, size=23)
+            axes.text(4.95 + 2 * weights[place], line - 0.5, pictures.short(weights[place]), **LEFT)
+            axes.text(8.2, line - 0.5, "·", **WORDS)
+            draw_vector(axes, 8.5, line, unit[place], green)
+            axes.text(10.65, line - 0.5, pet, **(GREY | LEFT))
+        axes.annotate("", (12.1, top - 3.05), (11.5, top - 3.05), arrowprops=ARROW | {"mutation_scale": 20})
+        draw_vector(axes, 12.3, top - 2.55, mean, green)
+    axes.text(14.6, 14.9 - 3.05, "Whose dog, whose cat?", **LEFT)
+    for number, height in enumerate((6.75, 1.65)):
+        axes.annotate("", (16.6, 4.6 - 0.3 * number), (14.5, height), arrowprops=ARROW)
+        draw_vector(axes, 16.8 + 2.1 * number, 4.9, means[number + 1], green)
+        axes.text(17.8 + 2.1 * number, 3.4, ("Anna's", "Ben's")[number], **GREY)
+    axes.text(18.85, 5.5, "join", **GREY)
     pictures.save(figure, 3, "heads_by_hand")
 
 
@@ -204,8 +213,9 @@ def draw_memory():
     """Draw the front page's story: a summary of fixed size that fades, and attention that can go back."""
     words, room = "Anna dog Ben cat Cleo owl Ben".split(), 3
     figure, axes = blank(19, 9.4)
-    axes.text(0.2, 9, "A summary of fixed size", **LEFT)
+    axes.text(0.2, 9, "A summary of fixed size (here, the last three words)", **LEFT)
     axes.text(0.2, 3.9, "Attention", **LEFT)
+    axes.text(18.9, 3.4, "What came after Ben?", **LEFT | {"ha": "right", "color": pictures.COLOURS[1]})
     places = 2.6 * np.arange(len(words)) + 1.5
     box = {"boxstyle": "round,pad=0.25", "facecolor": "#e5e5e5"}
     for number, (word, place) in enumerate(zip(words, places, strict=True)):

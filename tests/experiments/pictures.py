@@ -147,6 +147,43 @@ def draw_diagram():
     save(figure, 3, "diagram")
 
 
+WORDS = {"fontsize": 21, "ha": "center", "va": "center"}
+STRIPS = {"cmap": "coolwarm", "vmin": -1.2, "vmax": 1.2}  # Red above 0, blue below.
+
+
+def sheet(width, height):
+    """Return a figure of this size in inches and axes for words and arrows on all of it."""
+    figure = pyplot.figure(figsize=(width, height))
+    page = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height))
+    page.axis("off")
+    return figure, page
+
+
+def place(page, left, low, wide, high, title="", frame=None):
+    """Return axes at a place of a sheet, in inches, with a title above and a coloured frame."""
+    width, height = page.get_xlim()[1], page.get_ylim()[1]
+    plane = page.figure.add_axes((left / width, low / height, wide / width, high / height))
+    plane.set(xticks=[], yticks=[])
+    if frame:
+        plane.spines[:].set(color=frame, linewidth=4)
+    page.text(left + wide / 2, low + high + 0.35, title, **WORDS)
+    return plane
+
+
+def put(page, numbers, corner, size, title, frame, **look):
+    """Draw an array as coloured cells at a place of a sheet and return its axes."""
+    plane = place(page, *corner, *size, title, frame)
+    plane.imshow(numbers, aspect="auto", **(look or STRIPS))
+    return plane
+
+
+def point(page, tail, head, text="", where=(0, 0), bend="arc3", **style):
+    """Draw an arrow on a sheet, and a text in italics where it says."""
+    look = {"arrowstyle": "-|>", "mutation_scale": 28, "linewidth": 2.5, "color": "#444444"}
+    page.annotate("", head, tail, arrowprops=look | {"connectionstyle": bend})
+    page.text(*where, text, **(WORDS | {"style": "italic", "fontsize": 18} | style))
+
+
 def draw_arrays(cache):
     """Draw the arrays of one model of Task 1 on the shown sequence, as one multiplies them by hand."""
     text, (model,) = SHOWN[1], cache.models(lesson_1.setup(), [1])
@@ -155,65 +192,40 @@ def draw_arrays(cache):
     hidden, weights = (array.numpy()[0] for array in model.attention(model.query, key, key))
     key, query = key.numpy()[0], model.query.numpy()[0]
     chances = special.softmax(model(inputs)[0].numpy()[0], axis=-1)
-    width, height = 16, 14.2
-    figure = pyplot.figure(figsize=(width, height))
-    page = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height))
-    page.axis("off")
-    words = {"fontsize": 21, "ha": "center", "va": "center"}
-
-    def array(numbers, left, low, wide, high, title, frame, **look):
-        plane = figure.add_axes((left / width, low / height, wide / width, high / height))
-        plane.imshow(numbers, aspect="auto", **look)
-        plane.set(xticks=[], yticks=[])
-        plane.spines[:].set(color=frame, linewidth=4)
-        page.text(left + wide / 2, low + high + 0.35, title, **words)
-        return plane
-
-    def arrow(tail, head, text, place, **style):
-        look = {"arrowstyle": "-|>", "mutation_scale": 28, "linewidth": 2.5, "color": "#444444"}
-        page.annotate("", head, tail, arrowprops=look)
-        page.text(*place, text, **(words | {"style": "italic"} | style))
-
-    most = {"cmap": "coolwarm", "vmin": -1.2, "vmax": 1.2}
-    blue, orange, green, yellow = (COLOURS[place] for place in (0, 1, 2, 4))
-    middle, left, right, strip = (
-        5.5,
-        0.6,
-        11.6,
-        3.8,
-    )  # Where the columns begin, and how wide the outer ones are.
-    plane = array(
-        inputs[0].T, middle, 11.4, 5, 1.9, "letters, one-hot: 4 × 10", "#888888", cmap="Greys", vmax=1.6
-    )
+    blue, orange, green, yellow = (COLOURS[number] for number in (0, 1, 2, 4))
+    _, page = sheet(16, 14.2)
+    middle, left, right, strip = 5.5, 0.6, 11.6, (3.8, 1.5)  # Where columns begin, and the outer ones' size.
+    title = "letters, one-hot: a column for each, 4 numbers"
+    plane = put(page, inputs[0].T, (middle, 11.4), (5, 1.9), title, "#888888", cmap="Greys", vmax=1.6)
     plane.set_xticks(range(10), text.replace(" ", "␣"), fontsize=20)
     plane.set_yticks(range(4), "␣ABC", fontsize=20)
-    array(key.T, middle, 7.2, 5, 2.6, "keys, which are the values, too: 64 × 10", blue, **most)
-    array(query, left, 4.6, strip, 1.5, "queries, learnt: 3 × 64", yellow, **most)
-    plane = array(weights, middle, 4.6, 5, 1.5, "", orange, vmin=0, vmax=0.5)
+    title = "keys, which are the values, too: 64 numbers each"
+    put(page, key.T, (middle, 7.2), (5, 2.6), title, blue)
+    put(page, query, (left, 4.6), strip, "queries, learnt: 3 × 64", yellow)
+    plane = put(page, weights, (middle, 4.6), (5, 1.5), "", orange, vmin=0, vmax=0.5)
     for (row, column), weight in np.ndenumerate(weights):
         plane.text(column, row, short(weight), ha="center", va="center", color="white", fontsize=15)
-    array(weights @ key, right, 4.6, strip, 1.5, "weighted means: 3 × 64", green, **most)
-    array(hidden, right, 1.3, strip, 1.5, "hidden states: 3 × 64", "#888888", **most)
+    put(page, weights @ key, (right, 4.6), strip, "weighted means: 3 × 64", green)
+    put(page, hidden, (right, 1.3), strip, "hidden states: 3 × 64", "#888888")
     for row in range(3):
         for start in (left, middle, right):
-            page.text(start - 0.25, 5.85 - 0.5 * row, "ABC"[row], **words)
-        page.text(middle - 0.25, 2.52 - 0.5 * row, "ABC"[row], **words)
-        plane = figure.add_axes((middle / width, (2.3 - 0.5 * row) / height, 5 / width, 0.45 / height))
+            page.text(start - 0.25, 5.85 - 0.5 * row, "ABC"[row], **WORDS)
+        page.text(middle - 0.25, 2.52 - 0.5 * row, "ABC"[row], **WORDS)
+        plane = place(page, middle, 2.3 - 0.5 * row, 5, 0.45)
         plane.bar(range(11), chances[row], color=COLOURS[5])
-        plane.set(xticks=[], yticks=[], ylim=(0, 1.05))
+        plane.set(ylim=(0, 1.05))
     for count in range(11):
-        page.text(middle + 5 * (count + 0.95) / 11.9, 1.05, count, **(words | {"fontsize": 17}))
-    arrow((8, 11), (8, 10.35), "key_layer", (9.3, 10.75))
-    arrow((8, 7), (8, 6.2), "query · key / √64, softmax", (7.8, 6.6), ha="right", fontsize=18)
-    arrow((4.5, 5.35), (5.1, 5.35), "", (0, 0))
-    arrow((10.6, 5.35), (11.2, 5.35), "weights · values", (9.4, 4.25), fontsize=18)
-    arrow(
-        (13.5, 4.4), (13.5, 3.5), "add the query,\nlayer normalization", (13.3, 3.9), ha="right", fontsize=18
-    )
-    arrow((11.4, 2.05), (10.7, 2.05), "logits_layer, softmax", (11.7, 0.95), fontsize=18)
-    page.text(8, 3.05, "probability of each count: 3 × 11", **words)
-    page.text(left, 0.35, "Red: above 0. Blue: below 0.", **(words | {"ha": "left", "fontsize": 18}))
-    save(figure, 1, "diagram")
+        page.text(middle + 5 * (count + 0.95) / 11.9, 1.05, count, **(WORDS | {"fontsize": 17}))
+    point(page, (8, 11), (8, 10.35), "key_layer", (9, 10.75))
+    point(page, (8, 7), (8, 6.2), "query · key / √64, softmax", (7.8, 6.6), ha="right")
+    point(page, (4.5, 5.35), (5.1, 5.35))
+    point(page, (10.7, 8.5), (13.5, 6.75), "values", (13.2, 8.85), "angle,angleA=0,angleB=90,rad=8")
+    point(page, (10.6, 5.35), (11.2, 5.35), "weights · values", (9.4, 4.25))
+    point(page, (13.5, 4.4), (13.5, 3.5), "add the query,\nlayer normalization", (13.3, 3.9), ha="right")
+    point(page, (11.4, 2.05), (10.7, 2.05), "logits_layer, softmax", (11.7, 0.95))
+    page.text(8, 3.05, "probability of each count: 3 × 11", **WORDS)
+    page.text(left, 0.35, "Red: above 0. Blue: below 0.", **(WORDS | {"ha": "left", "fontsize": 18}))
+    save(page.figure, 1, "diagram")
 
 
 def draw_forming(cache):

@@ -3,19 +3,12 @@
 import matplotlib.patches
 import matplotlib.pyplot as pyplot
 import numpy as np
+from scipy import special
 
 from . import by_hand, pictures, transformer
 
 TEXT = "Anna dog Ben cat Cleo owl Dan hen Ben"
 SHOWN_SEED, LOSS_SEEDS = 1, range(1, 7)
-# The boxes of the diagram, from the words up, branch by branch: colour, text, number of parameters.
-ATTENTION = [(pictures.LEARNT, "norm", 64), (pictures.LEARNT, "W_Q  W_K  W_V", 3072),
-             (pictures.RULE, "4 heads:\nmask, softmax", 0), (pictures.LEARNT, "W_O", 1024)]  # fmt: skip
-DENSE = [(pictures.LEARNT, "norm", 64), (pictures.LEARNT, "dense 64, ReLU", 2112),
-         (pictures.LEARNT, "dense 32", 2080)]  # fmt: skip
-BRANCHES = [[(pictures.LEARNT, "embedding", 512)], [(pictures.LEARNT, "positions", 480)],
-            ATTENTION, DENSE, [(pictures.LEARNT, "block 2:\nthe same parts", 8416)],
-            [(pictures.LEARNT, "norm", 64), (pictures.LEARNT, "dense 16", 528)]]  # fmt: skip
 RING = {"fill": False, "edgecolor": "#ff5050", "linewidth": 3.5}
 
 
@@ -64,55 +57,81 @@ def draw_flow(cache):
     pictures.save(figure, 3, "transformer_flow")
 
 
-def draw_diagram():
-    """Draw the model, from the words up: the residual stream, and branches whose results are added to it."""
-    trunk, left, right, numbers, top = 1.2, 2.3, 5.7, 7.7, 12.8  # Inches.
-    middle, figure = (left + right) / 2, pyplot.figure(figsize=(8, top))
-    plane = figure.add_axes((0, 0, 1, 1), xlim=(0, 8), ylim=(0, top))
-    plane.axis("off")
-    words = {"ha": "center", "va": "center", "fontsize": 21}
-    style = {"arrowstyle": "-|>", "mutation_scale": 22, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
+def draw_arrays(cache):
+    """Draw the arrays of one model on TEXT, from the words up: the residual stream, and what is added."""
+    (model,) = cache.models(transformer.AS_IT_IS, [SHOWN_SEED])
+    known, words = transformer.program().vocabulary(4), TEXT.split()
+    stream = [model.embedding(np.array([[known.index(word) for word in words]]))]
+    stream.append(stream[0] + model.positions[:, : len(words)])
+    block = model.blocks[0]
+    normal = block.norm_1(stream[1])
+    stream.append(stream[1] + block.attention(normal)[0])
+    for each in model.blocks:
+        stream.append(each(stream[1 if each is block else -1])[0])
+    chances = special.softmax(model.logits_layer(model.norm(stream[-1])).numpy()[0, -1])
+    weights, (first, second) = heads_of(cache), best_heads(heads_of(cache))
+    parts = [getattr(block.attention, name) for name in ("W_Q", "W_K", "W_V")]
+    query, key, value = (block.attention.split(normal @ part).numpy()[0, first] for part in parts)
+    masked = np.where(np.tri(len(words), dtype=bool), weights, np.nan)
+    blue, orange, green, yellow = (pictures.COLOURS[number] for number in (0, 1, 2, 4))
+    _, page = pictures.sheet(16, 20.2)
+    left, wide = 0.7, 4.0  # Of the stream.
 
-    def box(low, high, start, end, colour, text):
-        form = {"boxstyle": "round,pad=0,rounding_size=0.12", "facecolor": colour, "edgecolor": "#666666"}
-        plane.add_patch(matplotlib.patches.FancyBboxPatch((start, low), end - start, high - low, **form))
-        plane.text((start + end) / 2, (low + high) / 2 - 0.02, text, **words)
+    def draw_stream(state, low, title):
+        plane = pictures.put(page, state.numpy()[0].T, (left, low), (wide, 2.2), title, "#888888")
+        return plane
 
-    def arrow(tail, head):
-        plane.annotate("", head, tail, arrowprops=style | {"color": "#444444"}, zorder=2)
+    def draw_weights(layer, head, low, title):
+        plane = pictures.put(page, masked[layer, head], (7.3, low), (3, 3), title, orange, vmin=0, vmax=1)
+        for axis in (plane.xaxis, plane.yaxis):
+            axis.set_ticks(range(len(words)), words, fontsize=13)
+        plane.tick_params(axis="x", rotation=90, length=0)
+        plane.tick_params(axis="y", length=0)
 
-    box(0.1, 0.68, 0.15, 7.85, pictures.DATA, TEXT)
-    edge, leaving, coming = 0.68, [], []  # The upper edge of what is drawn; the heights of the arrows.
-    for branch in BRANCHES:
-        first = edge + 0.4
-        for place, (colour, text, count) in enumerate(branch):
-            low = edge + (0.24 if place else 0.4)
-            if place or branch == BRANCHES[0]:
-                arrow((middle, edge), (middle, low))
-            edge = low + (0.9 if "\n" in text else 0.52)
-            box(low, edge, left, right, colour, text)
-            plane.text(numbers, (low + edge) / 2 - 0.02, f"{count:,}", **(words | {"ha": "right"}))
-        leaving.append(first + 0.26)
-        coming.append(edge - 0.26)
-    for height in leaving[2:]:
-        arrow((trunk, height), (left, height))
-    for height in coming[:-1]:
-        arrow((left, height), (trunk + 0.22 * (height > coming[0]), height))
-    look = {"facecolor": pictures.RULE, "edgecolor": "#444444", "zorder": 3}
-    for height in coming[1:-1]:
-        plane.add_patch(pyplot.Circle((trunk, height), 0.22, **look))
-        plane.text(trunk, height - 0.02, "+", **words, zorder=4)
-    plane.plot((trunk, trunk), (coming[0], leaving[-1]), color=pictures.COLOURS[0], linewidth=7, zorder=1)
-    low, high = leaving[2] - 0.43, coming[3] + 0.43
-    plane.add_patch(pyplot.Rectangle((0.15, low), 7.7, high - low, color="#f6f6f6", zorder=0))
-    for branch, text in ((2, "residual stream"), (3, "block 1")):
-        plane.text(0.55, (leaving[branch] + coming[branch]) / 2, text, **words, rotation=90)
-    arrow((middle, edge), (middle, edge + 0.4))
-    box(edge + 0.4, edge + 0.98, left, right, pictures.DATA, "16 logits: cat")
-    total = sum(count for branch in BRANCHES for *_, count in branch)
-    title = f"parameters:\n{total:,}"
-    plane.text(numbers, edge + 0.67, title, **(words | {"ha": "right", "fontsize": 18, "weight": "bold"}))
-    pictures.save(figure, 3, "transformer_diagram")
+    plane = draw_stream(stream[1], 1.5, "vectors, 32 numbers each")
+    plane.set_xticks(range(len(words)), words, fontsize=18, rotation=90)
+    for start, array, title, colour in (
+        (6.2, query, "queries", yellow),
+        (9.4, key, "keys", blue),
+        (12.6, value, "values", green),
+    ):
+        pictures.put(page, array.T, (start, 1.5), (2.7, 1.4), title, colour)
+    draw_weights(0, first, 4.9, "attention weights")
+    pictures.put(page, (weights[0, first] @ value).T, (12.6, 5.7), (2.7, 1.4), "weighted means", green)
+    draw_stream(stream[2], 8.2, "vectors after the attention")
+    draw_stream(stream[3], 11.6, "after block 1")
+    draw_weights(1, second, 12.1, "block 2, head 2")
+    draw_stream(stream[4], 16.6, "after block 2")
+    plane = pictures.place(page, 7.3, 17.4, 8, 1.7, "probability of each word after the last Ben")
+    plane.bar(range(16), chances, color=pictures.COLOURS[5])
+    plane.set_xticks(range(16), known, fontsize=17, rotation=90)
+    point = pictures.point
+    point(page, (4.8, 2.2), (6.1, 2.2), "norm, W_Q,\nW_K, W_V", (5.5, 2.8), fontsize=16)
+    point(page, (7.5, 3.45), (8, 4.2))
+    point(page, (10.7, 3.45), (9.6, 4.2), "head 2 of 4", (11.6, 4))
+    point(page, (14, 3.45), (14, 5.5))
+    point(page, (10.5, 6.4), (12.4, 6.4), "weights · values", (11.5, 6.8), fontsize=16)
+    point(
+        page,
+        (14, 7.75),
+        (4.8, 9.3),
+        "all four heads: join, W_O, add",
+        (11, 9.7),
+        "angle,angleA=90,angleB=0,rad=8",
+    )
+    point(page, (2.7, 4.6), (2.7, 8), "add", (3.1, 6.4))
+    point(page, (2.7, 11), (2.7, 11.5), "norm, two dense layers, add", (3, 11.1), ha="left")
+    point(page, (4.8, 12.7), (6.6, 13.3))
+    point(page, (2.7, 14.4), (2.7, 16.5), "add", (3.1, 15.5))
+    point(page, (6.6, 14.6), (4.8, 17))
+    point(page, (4.8, 18.2), (7.2, 18.2), "norm,\ndense", (6, 18.8))
+    page.text(
+        0.7,
+        0.2,
+        "Red: above 0. Blue: below 0. White: masked.",
+        **(pictures.WORDS | {"ha": "left", "fontsize": 18}),
+    )
+    pictures.save(page.figure, 3, "transformer_diagram")
 
 
 def draw_heads(cache):
@@ -127,7 +146,7 @@ def draw_heads(cache):
         large = number < 2
         row, column = (0, 3 * number) if large else (1 + (number - 2) // 3, 2 * ((number - 2) % 3))
         axes = figure.add_subplot(grid[row, column : column + (3 if large else 2)])
-        image = axes.imshow(weights[layer, head], vmin=0, vmax=1, cmap="viridis")
+        image = axes.imshow(np.where(np.tri(len(words)), weights[layer, head], np.nan), vmin=0, vmax=1)
         axes.set_title(f"Layer {layer + 1}, head {head + 1}", fontsize=17)
         axes.set_xticks(range(len(words)) if large else [], words if large else [], rotation=90, fontsize=15)
         axes.set_yticks(range(len(words)) if large else [], words if large else [], fontsize=15)
@@ -164,6 +183,6 @@ def draw_losses(cache):
 def draw(_, cache):
     """Draw them all, with the models of a trainings.ModelCache."""
     draw_flow(cache)
-    draw_diagram()
+    draw_arrays(cache)
     draw_heads(cache)
     draw_losses(cache)
