@@ -115,7 +115,7 @@ def test_words():
         "So *Anna* is ({} {} {}), *slept* is ({} {} {}), and *she* is ({} {} {}).".format(*vectors.ravel()),
         "with the three words are {:.0f}, {:.0f} and {:.0f}.".format(*products),
         "Divided by √3, they are {:.2f}, {:.0f} and {:.2f},".format(*logits),
-        "softmax is {}, {} and {}.".format(*map(written, weights[:, None])),
+        "softmax is {}, {} and {} (rounded).".format(*map(written, weights[:, None])),
         f"the new vector of *she* is ({written(mean, ' ')}):",
         "carry {} from Anna, {} from slept and {} from she; it is".format(*map(written, weights[:, None])),
         f"it is ({written(mean, ' ')})",

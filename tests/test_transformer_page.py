@@ -67,40 +67,33 @@ def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
     assert measured.right(model) == 1
 
 
-def test_the_lines_of_the_page_run_as_one_reads(short, transformer, monkeypatch, capsys):
-    """Those of the file's parts, of *Look inside* and of an exercise, with a model that knows little."""
+def test_what_a_reader_pastes(short, transformer, monkeypatch, capsys):
+    """The lines of *The file, part by part*, of *Look inside* and of an exercise; one model knows little."""
     monkeypatch.setitem(sys.modules, "transformer", transformer)
     page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
-    (file,) = re.findall(r"## The file, part by part\n(.*?)\n## Run it", page, re.DOTALL)
-    left_out = "nats =", "tf.reshape("  # Those of the data and of `split`, as the page says; and `return`.
     names = {}
     console = code.InteractiveConsole(names)  # As one pastes it.
 
-    def run(lines):
-        for line in lines.splitlines():
-            if not line.startswith("return"):
-                console.push(line)
+    def run(pattern):
+        (lines,) = re.findall(pattern, page, re.DOTALL)
+        for line in textwrap.dedent(lines).splitlines():
+            console.push(line.replace('["--test"]', f'["--test", "--savepath={short.savepath}"]'))
         seen = capsys.readouterr()
         assert "Error" not in seen.err, seen.err
         return seen.out
 
-    for block, typed in re.findall(r"```python\n(.*?)```|`(self = model\.[\w.\[\]]+)`", file, re.DOTALL):
-        if not any(words in block for words in left_out):
-            run(block or typed)
-    model = names["model"]
-    vectors, weights = model.blocks[0](model.embedding(names["words"]) + model.positions[:, :9])
-    np.testing.assert_allclose(names["vectors"], vectors, atol=1e-6)
-    np.testing.assert_allclose(names["weights"], weights, atol=1e-6)
+    said = run(r"```python\n(import numpy.*?)```")
+    assert said.startswith("(1, 9, 32) (1, 4, 9, 9) (1, 9, 32)\n")
+    printed = np.array(re.findall(r"[\d.]+", said.partition("\n")[2]), dtype=float).reshape(4, 4)
+    assert (printed[np.tri(4) == 0] == 0).all() and printed.sum(axis=1) == pytest.approx([1] * 4, abs=0.02)
 
-    (look,) = re.findall(r"```python\n(model, _ = .*?)```", page, re.DOTALL)
-    said = run(look.replace('["--test"]', f'["--test", "--savepath={short.savepath}"]'))
-    model = names["model"]
+    said, model = run(r"```python\n(model, _ = .*?)```"), names["model"]
     vectors = model.embedding(names["words"]) + model.positions[:, :9]
     _, weights = model.blocks[0].attention(model.blocks[0].norm_1(vectors))
     np.testing.assert_allclose(names["weights"], weights[0, 1], atol=1e-6)
     assert [float(number) for number in re.findall(r"[\d.]+", said)] == list(names["weights"][3].round(2))
-    (write,) = re.findall(r"```python\n( +words = .*?)```", page, re.DOTALL)
-    words = run(textwrap.dedent(write)).split()
+
+    words = run(r"```python\n( +words = .*?)```").split()
     assert len(words) == 16 and words[:4] == "Anna dog Ben cat".split()
     assert set(words) <= set(transformer.vocabulary(4))
 

@@ -165,9 +165,9 @@ def draw_words():
         ends = np.array([(middles[key], low + 0.1), (middles[query], high - 0.1)])
         colour = pictures.COLOURS[1] if asks else "#d5d5d5"
         axes.plot(*ends.T, color=colour, linewidth=1 + 22 * weight, zorder=asks, solid_capstyle="butt")
-        if asks:
-            box = {"facecolor": "white", "edgecolor": colour, "boxstyle": "round,pad=0.2"}
-            axes.text(*(0.7 * ends[0] + 0.3 * ends[1]), pictures.short(weight), **WORDS, bbox=box)
+        box = {"facecolor": "white", "edgecolor": colour, "boxstyle": "round,pad=0.2"}
+        look = WORDS | ({} if asks else {"fontsize": 20, "color": "#777777"})
+        axes.text(*(0.7 * ends[0] + 0.3 * ends[1]), pictures.short(weight), **look, bbox=box)
     pictures.save(figure, 2, "words")
 
 
@@ -213,7 +213,7 @@ def draw_memory():
     """Draw the front page's story: a summary of fixed size that fades, and attention that can go back."""
     words, room = "Anna dog Ben cat Cleo owl Ben".split(), 3
     figure, axes = blank(19, 9.4)
-    axes.text(0.2, 9, "A summary of fixed size (here, the last three words)", **LEFT)
+    axes.text(0.2, 9, "A summary of fixed size (here, simply the last three words)", **LEFT)
     axes.text(0.2, 3.9, "Attention", **LEFT)
     axes.text(18.9, 3.4, "What came after Ben?", **LEFT | {"ha": "right", "color": pictures.COLOURS[1]})
     places = 2.6 * np.arange(len(words)) + 1.5

@@ -122,8 +122,16 @@ def draw_arrays(cache):
     point(page, (2.7, 4.6), (2.7, 8), "add", (3.1, 6.4))
     point(page, (2.7, 11), (2.7, 11.5), "norm, two dense layers, add", (3, 11.1), ha="left")
     point(page, (4.8, 12.7), (6.6, 13.3))
-    point(page, (2.7, 14.4), (2.7, 16.5), "add", (3.1, 15.5))
-    point(page, (6.6, 14.6), (4.8, 17))
+    point(
+        page,
+        (2.7, 14.4),
+        (2.7, 16.5),
+        "add; then norm,\ntwo dense layers,\nadd",
+        (0.4, 15.4),
+        ha="left",
+        fontsize=16,
+    )
+    point(page, (6.6, 14.6), (4.8, 17), "weights · values,\njoin, W_O", (7.2, 16.2), fontsize=16)
     point(page, (4.8, 18.2), (7.2, 18.2), "norm,\ndense", (6, 18.8))
     page.text(
         0.7,
