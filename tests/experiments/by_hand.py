@@ -167,7 +167,8 @@ def draw_words():
         axes.plot(*ends.T, color=colour, linewidth=1 + 22 * weight, zorder=asks, solid_capstyle="butt")
         box = {"facecolor": "white", "edgecolor": colour, "boxstyle": "round,pad=0.2"}
         look = WORDS | ({} if asks else {"fontsize": 20, "color": "#777777"})
-        axes.text(*(0.7 * ends[0] + 0.3 * ends[1]), pictures.short(weight), **look, bbox=box)
+        spot = (0.7, 0.3) @ ends if asks else (0.84, 0.16) @ ends
+        axes.text(*spot, pictures.short(weight), **look, bbox=box)
     pictures.save(figure, 2, "words")
 
 
