@@ -279,7 +279,10 @@ def test_scaling_and_temperature():
 
 def test_parameters():
     page, total = text(3, "transformer.md"), transformer.program().Transformer(4, 32, 2, 4).count_params()
-    assert f"*parameters*, are {total:,}.)" in page and f"| parameters | {total:,} |" in page
+    assert (
+        f"(It has {total:,} learnt numbers in all, its *parameters*.)" in page
+        and f"| parameters | {total:,} |" in page
+    )
 
 
 def test_mask():

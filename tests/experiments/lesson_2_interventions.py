@@ -168,7 +168,11 @@ def with_other_weights(model):
     answers, chances, right = cases().answers, cases().chances, {}
     states = first_states(model)
     equal, own = np.full((1, 4, 4), 0.25, np.float32), np.eye(4, dtype=np.float32)[None]
-    changes = {"nothing": all_weights(states), "all weights equal": equal, "each on itself": own}
+    changes = {
+        "nothing": all_weights(states),
+        "all weights equal": equal,
+        "each step attends only to itself": own,
+    }
     for name, weights in changes.items():
         changed = model.self_attention.layer_norm(weights @ states + states)
         correct = model.logits_layer(changed).numpy().argmax(axis=-1) == answers

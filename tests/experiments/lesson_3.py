@@ -192,7 +192,7 @@ def print_interventions(cache):
     with_vectors = cache.untrained(POSITIONS, TEN)
     for network, model in zip(with_vectors, trained, strict=True):
         network.positional_encoding.assign(model.positional_encoding)
-    head = ["taken from the other sequence", "answers the other count", "answers its own count"]
+    head = ["taken from the other sequence", "gives the other count", "gives its own count"]
     measuring.compare_cases("From another sequence", head, trained, interventions.patched, "%", "%")
     for label, models, new_layer in (
         ("trained, with a new last layer", trained, True),
@@ -202,5 +202,5 @@ def print_interventions(cache):
         cases = [interventions.patched(model, new_layer) for model in models]
         rows = {label: [case[interventions.FIRST_MEAN] for case in cases]}
         rows[f"{label}: nothing taken"] = [case["nothing"] for case in cases]
-        head = ["", "answers the other count", "answers its own count"]
+        head = ["", "gives the other count", "gives its own count"]
         measuring.compare(f"The first letter's weighted mean, {label}", head, rows, list, "%", "%")

@@ -326,9 +326,9 @@ def report(cache):
         EQUAL: cache.models(FIRST_EQUAL, FIVE),
     }
     measuring.compare("Where heads attend", head, groups, where_heads_attend, *["{:.2f}"] * 2)
-    head = ["G 1: shares exchanged", "answers the last pet", "answers the pet of the text"]
+    head = ["G 1: shares exchanged", "says the last pet", "says the pet of the text"]
     measuring.compare_cases(
         "Shares exchanged", head, cache.models(FIRST_EQUAL, FIVE), with_shares_exchanged, "%", "%"
     )
-    head = ["swapped", "answers the other pet", "answers the pet of the original text"]
+    head = ["swapped", "says the other pet", "says the pet of the original text"]
     measuring.compare_cases("Swapped names", head, models, swapped, "%", "%")
