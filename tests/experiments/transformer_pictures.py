@@ -107,6 +107,8 @@ def draw_arrays(cache):
     plane.set_xticks(range(16), known, fontsize=17, rotation=90)
     point = pictures.point
     point(page, (4.8, 2.2), (6.1, 2.2), "norm, W_Q,\nW_K, W_V", (5.5, 2.8), fontsize=16)
+    for across in (10.75, 13.95):  # To the keys and the values.
+        point(page, (4.8, 1.1), (across, 1.45), bend="angle,angleA=0,angleB=90,rad=8")
     point(page, (7.5, 3.45), (8, 4.2))
     point(page, (10.7, 3.45), (9.6, 4.2), "head 2 of 4", (11.6, 4))
     point(page, (14, 3.45), (14, 5.5))
