@@ -61,15 +61,16 @@ def draw_arrays(cache):
     """Draw the arrays of one model on TEXT, from the words up: the residual stream, and what is added."""
     (model,) = cache.models(transformer.AS_IT_IS, [SHOWN_SEED])
     known, words = transformer.program().vocabulary(4), TEXT.split()
-    stream = [model.embedding(np.array([[known.index(word) for word in words]]))]
-    stream.append(stream[0] + model.positions[:, : len(words)])
-    block = model.blocks[0]
-    normal = block.norm_1(stream[1])
-    stream.append(stream[1] + block.attention(normal)[0])
-    for each in model.blocks:
-        stream.append(each(stream[1 if each is block else -1])[0])
-    chances = special.softmax(model.logits_layer(model.norm(stream[-1])).numpy()[0, -1])
-    weights, (first, second) = heads_of(cache), best_heads(heads_of(cache))
+    places = np.array([[known.index(word) for word in words]])
+    begun = model.embedding(places) + model.positions[:, : len(words)]
+    block, last = model.blocks
+    normal = block.norm_1(begun)
+    attended = begun + block.attention(normal)[0]
+    after_first = block(begun)[0]
+    after_second = last(after_first)[0]
+    chances = special.softmax(model.logits_layer(model.norm(after_second)).numpy()[0, -1])
+    weights = heads_of(cache)
+    first, second = best_heads(weights)
     parts = [getattr(block.attention, name) for name in ("W_Q", "W_K", "W_V")]
     query, key, value = (block.attention.split(normal @ part).numpy()[0, first] for part in parts)
     masked = np.where(np.tri(len(words), dtype=bool), weights, np.nan)
@@ -78,8 +79,7 @@ def draw_arrays(cache):
     left, wide = 0.7, 4.0  # Of the stream.
 
     def draw_stream(state, low, title):
-        plane = pictures.put(page, state.numpy()[0].T, (left, low), (wide, 2.2), title, "#888888")
-        return plane
+        return pictures.put(page, state.numpy()[0].T, (left, low), (wide, 2.2), title, "#888888")
 
     def draw_weights(layer, head, low, title):
         plane = pictures.put(page, masked[layer, head], (7.3, low), (3, 3), title, orange, vmin=0, vmax=1)
@@ -88,7 +88,7 @@ def draw_arrays(cache):
         plane.tick_params(axis="x", rotation=90, length=0)
         plane.tick_params(axis="y", length=0)
 
-    plane = draw_stream(stream[1], 1.5, "vectors, 32 numbers each")
+    plane = draw_stream(begun, 1.5, "vectors, 32 numbers each")
     plane.set_xticks(range(len(words)), words, fontsize=18, rotation=90)
     for start, array, title, colour in (
         (6.2, query, "queries", yellow),
@@ -98,10 +98,10 @@ def draw_arrays(cache):
         pictures.put(page, array.T, (start, 1.5), (2.7, 1.4), title, colour)
     draw_weights(0, first, 4.9, "attention weights")
     pictures.put(page, (weights[0, first] @ value).T, (12.6, 5.7), (2.7, 1.4), "weighted means", green)
-    draw_stream(stream[2], 8.2, "vectors after the attention")
-    draw_stream(stream[3], 11.6, "after block 1")
+    draw_stream(attended, 8.2, "vectors after the attention")
+    draw_stream(after_first, 11.6, "after block 1")
     draw_weights(1, second, 12.1, "block 2, head 2")
-    draw_stream(stream[4], 16.6, "after block 2")
+    draw_stream(after_second, 16.6, "after block 2")
     plane = pictures.place(page, 7.3, 17.4, 8, 1.7, "probability of each word after the last Ben")
     plane.bar(range(16), chances, color=pictures.COLOURS[5])
     plane.set_xticks(range(16), known, fontsize=17, rotation=90)
