@@ -105,7 +105,7 @@ def numbers(figure):
 
 
 def test_words_and_heads(monkeypatch):
-    """What the examples by hand write: vectors and weights of three words; queries, weights, means of heads."""
+    """What the examples by hand write: vectors and weights of words; queries, weights, means of heads."""
     drawn = []
     monkeypatch.setattr(pictures, "save", lambda figure, task, name: drawn.append(figure))
     by_hand.draw_words()
