@@ -27,12 +27,6 @@ def path(name):
     return FOLDER / f"{name}.md"
 
 
-def measured_elsewhere(names):
-    """Return the lessons' results of another machine or other versions, but for those to be written."""
-    others = [file for file in sorted(FOLDER.glob("lesson_*.md")) if file.stem not in names]
-    return [file for file in others if machine() not in file.read_text(encoding="utf-8").splitlines()]
-
-
 def write(name, text):
     """Write the results of a lesson, its tables as Markdown."""
     FOLDER.mkdir(exist_ok=True)
