@@ -15,6 +15,7 @@ import pathlib
 import sys
 
 from . import (
+    by_formula,
     by_hand,
     edits,
     exercises,
@@ -106,6 +107,7 @@ def report(numbers, cache, arguments):
         for number in numbers:
             (transformer_pictures if number == "3_transformer" else pictures).draw(number, cache)
         by_hand.draw()
+        by_formula.draw()
         play.embed(cache)
 
 

@@ -1,0 +1,123 @@
+"""What every picture is drawn with: a page, words, cells, bars, boxes and arrows, in one meaning a colour.
+
+A page is as wide as 16 inches, of which 800 pixels of a screen make one in 50. Places on it are in inches
+from its upper left corner; text of SIZE is then as large as that of the lesson around it.
+"""
+
+import re
+
+import matplotlib.colors
+import matplotlib.patches
+import matplotlib.pyplot as pyplot
+import numpy as np
+
+from . import programs
+
+WIDTH = 1680  # Pixels.
+QUERY, KEY, WEIGHT, VALUE = "#E69F00", "#0072B2", "#D55E00", "#009E73"  # Of Okabe and Ito (2008).
+DARK_YELLOW = "#9A6700"
+MORE = ("#CC79A7", "#56B4E9")  # Theirs, too; they mean nothing of their own.
+INK, GREY, LINE, PALE = "#222222", "#616161", "#bdbdbd", "#f0f0f0"
+SIZE, SIDE = 25, 0.9  # Points; inches of a cell.
+
+
+def new_page(height):
+    """Return axes of 16 by `height` inches, on which nothing is drawn yet."""
+    figure = pyplot.figure(figsize=(16, height))
+    page = figure.add_axes((0, 0, 1, 1), xlim=(0, 16), ylim=(height, 0))
+    page.axis("off")
+    return page
+
+
+def new_plane(page, left, top, wide, high, **settings):
+    """Return axes for a plot at a place of a page; settings are those of matplotlib's axes."""
+    height = page.get_ylim()[0]
+    place = (left / 16, 1 - (top + high) / height, wide / 16, high / height)
+    plane = page.figure.add_axes(place, **settings)
+    plane.spines[["top", "right"]].set_visible(False)
+    plane.tick_params(labelsize=SIZE - 2)
+    return plane
+
+
+def save(figure, task, name):
+    """Write a figure to the images of a task."""
+    path = programs.script(task).parent / "images" / f"{name}.png"
+    figure.savefig(path, dpi=WIDTH / figure.get_figwidth(), metadata={"Software": None})
+    pyplot.close(figure)
+
+
+def short(number):
+    """Return a number as a lesson writes it: 1, 2.8, 4.06, .12, .50, −2."""
+    if number == round(number):
+        return f"{number:.0f}".replace("-", "−")
+    text = f"{number:.2f}"
+    if abs(number) >= 1:
+        text = text.rstrip("0").rstrip(".")
+    return re.sub(r"^(-?)0\.", r"\1.", text).replace("-", "−")
+
+
+def shade(colour, strength):
+    """Return a colour between PALE (strength 0) and `colour` (1), a tuple."""
+    return matplotlib.colors.LinearSegmentedColormap.from_list("shades", [PALE, colour])(float(strength))
+
+
+def write(page, across, down, text, colour=INK, size=SIZE, to="center", **look):
+    """Write a text around a place, or to the left or right of it; a query's yellow is darkened to be read."""
+    sides = {"left": "right", "right": "left", "center": "center"}
+    colour = DARK_YELLOW if colour == QUERY else colour
+    return page.text(across, down, text, color=colour, size=size, ha=sides[to], va="center", **look)
+
+
+def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, full=1, size=SIZE):
+    """Draw a vector or a matrix as cells, the stronger in colour the further from 0, and write its numbers.
+
+    Args:
+        left, top: floats, the corner.
+        numbers: float (columns,) or (rows, columns).
+        names, rows: str of columns and rows, to stand above them and before them.
+        side: float, of a cell.
+        full: float, the number that has the whole colour.
+    """
+    numbers, gap = np.atleast_2d(np.asarray(numbers, dtype=float)), 0.06 * side
+    for (row, column), number in np.ndenumerate(numbers):
+        strength = min(1, abs(number) / full) ** 0.7
+        place = (left + column * side + gap / 2, top + row * side + gap / 2)
+        style = {"boxstyle": f"round,pad=0,rounding_size={0.1 * side}", "linewidth": 0}
+        patch = matplotlib.patches.FancyBboxPatch(place, side - gap, side - gap, **style)
+        patch.set_facecolor(shade(colour, strength) if number >= 0 else "white")
+        if number < 0:
+            patch.set(edgecolor=colour, linewidth=3)
+        page.add_patch(patch)
+        text = GREY if number == 0 else "white" if number > 0 and strength > 0.62 else INK
+        weight = "bold" if number else "normal"
+        middle = (left + (column + 0.5) * side, top + (row + 0.5) * side)
+        write(page, *middle, short(number), text, size, weight=weight)
+    for column, name in enumerate(names):
+        write(page, left + (column + 0.5) * side, top - 0.35, name, GREY, size - 2)
+    for row, name in enumerate(rows):
+        write(page, left - 0.25, top + (row + 0.5) * side, name, to="left")
+
+
+def draw_bar(page, left, down, length, text="", colour=WEIGHT, high=0.5):
+    """Draw a bar that begins at a place and lies along it, with a text at its end."""
+    page.add_patch(matplotlib.patches.Rectangle((left, down - high / 2), length, high, color=colour))
+    write(page, left + length + 0.15, down, text, colour, to="right", weight="bold")
+
+
+def draw_box(page, across, down, text, colour=LINE, fill="white", wide=2.0, high=0.9, **look):
+    """Draw a box with a text around a place."""
+    style = {"boxstyle": "round,pad=0,rounding_size=0.15", "linewidth": 2.5}
+    corner = (across - wide / 2, down - high / 2)
+    patch = matplotlib.patches.FancyBboxPatch(
+        corner, wide, high, edgecolor=colour, facecolor=fill, zorder=2, **style
+    )
+    page.add_patch(patch)
+    write(page, across, down, text, **look)
+
+
+def draw_arrow(page, tail, head, colour=GREY, width=3, bend=0.0, points=True):
+    """Draw an arrow, or a line if it does not point; `bend` is how far it leaves the straight way."""
+    style = f"-|>,head_length={0.35 + 0.06 * width},head_width={0.16 + 0.04 * width}" if points else "-"
+    look = {"arrowstyle": style, "mutation_scale": 22, "linewidth": width, "color": colour}
+    look |= {"shrinkA": 0, "shrinkB": 0, "connectionstyle": f"arc3,rad={bend}", "capstyle": "butt"}
+    page.annotate("", head, tail, arrowprops=look | {"joinstyle": "miter"})
