@@ -15,6 +15,7 @@ from .drawing import (
     WEIGHT,
     draw_arrow,
     draw_bar,
+    draw_box,
     draw_cells,
     new_page,
     new_plane,
@@ -122,7 +123,102 @@ def softmax():
     return page.figure
 
 
-PICTURES = {(1, "names_and_pets"): names_and_pets, (1, "two_arrows"): two_arrows, (1, "softmax"): softmax}
+# The example of Lesson 2: a word is a woman, an action, Anna; it asks who, asks what; W_V passes on the rest.
+WORDS = {"Anna": (1, 0, 1), "slept": (0, 1, 0), "she": (1, 0, 0)}
+FEATURES, ASKED = ("woman", "action", "Anna"), ("who?", "what?")
+W_Q = np.array([(4, 0), (3, 0), (-4, 2)])
+W_K = np.array([(0, 0), (0, 1), (1, 0)])
+W_V = np.array([(0, 0, 0), (0, 1, 0), (0, 0, 1)])
+
+
+def grid_times_vector():
+    """Return how W_Q makes the queries of two words: a 1 picks a row, and two of them add two rows."""
+    page, side = new_page(7.1), 1.2
+    for left, word in ((1.7, "she"), (9.0, "Anna")):
+        vector, grid = np.array(WORDS[word]), left + 2
+        write(page, left + side / 2, 0.6, word, weight="bold")
+        write(page, grid + side, 0.6, "W_Q", weight="bold")
+        for column, name in enumerate(ASKED):
+            write(page, grid + (column + 0.5) * side, 1.2, name, GREY, SIZE - 2)
+        for row, number in enumerate(vector):
+            down = 1.6 + row * side
+            draw_cells(page, left, down, [number], GREY, rows=[FEATURES[row]], side=side)
+            write(page, left + 1.6, down + side / 2, "×")
+            draw_cells(page, grid, down, W_Q[row], QUERY, side=side, full=4 if number else 60)
+        page.plot((grid, grid + 2 * side), (5.4, 5.4), color=INK, linewidth=2.5)
+        write(page, grid - 0.4, 5.4, "+")
+        draw_cells(page, grid, 5.6, vector @ W_Q, QUERY, side=side, full=4)
+        write(page, grid - 0.25, 6.2, "query", QUERY, to="left", weight="bold")
+        asked = ASKED[(vector @ W_Q).argmax()]
+        write(page, grid + 2 * side + 0.3, 6.2, f"asks: {asked}", to="right")
+    return page.figure
+
+
+def she():
+    """Return what *she* asks for, what the three words have to say, and what she is then."""
+    vectors = np.array(list(WORDS.values()))
+    query, key, value = vectors[2] @ W_Q, vectors @ W_K, vectors @ W_V
+    ((mean,), (weights,)) = formula.attend([query], key, value)
+    page = new_page(11.7)
+    keys, columns, bars, values = 1.6, (5.1, 6.9), 8.1, 11.9
+    draw_cells(page, keys, 0.85, query, QUERY, ASKED, ["she"], 1.2, 4)
+    write(page, keys + 2.7, 1.45, "query", QUERY, to="right", weight="bold")
+    write(page, keys + 1.2, 2.75, "keys", KEY, weight="bold")
+    for across, text in zip(columns, ("query · key", "÷ √2"), strict=True):
+        write(page, across, 2.75, text, GREY)
+    write(page, bars, 2.75, "weight", WEIGHT, to="right", weight="bold")
+    write(page, values + 1.95, 2.1, "values", VALUE, weight="bold")
+    for column, name in enumerate(FEATURES):
+        write(page, values + 1.3 * (column + 0.5), 2.75, name, GREY, SIZE - 2)
+    for row, word in enumerate(WORDS):
+        top = 3.1 + 1.33 * row
+        draw_cells(page, keys, top, key[row], KEY, rows=[word], side=1.2)
+        for across, number in zip(columns, (key[row] @ query, key[row] @ query / 2**0.5), strict=True):
+            write(page, across, top + 0.6, short(number))
+        draw_bar(page, bars, top + 0.6, 2.2 * weights[row], short(weights[row]))
+        draw_cells(page, values, top, value[row], VALUE, side=1.3, full=0.9 / weights[row])
+    for line in (7.1, 10.05):
+        page.plot((values, values + 3.9), (line, line), color=INK, linewidth=2.5)
+    below = (
+        (7.25, "mean", mean, VALUE),
+        (8.6, "+ she, as she was", vectors[2], GREY),
+        (10.2, "she, now", vectors[2] + mean, GREY),
+    )
+    for top, name, numbers, colour in below:
+        draw_cells(page, values, top, numbers, colour, side=1.3)
+        write(page, values - 0.3, top + 0.65, name, colour, to="left", weight="bold")
+    return page.figure
+
+
+def words():
+    """Return three words, and what self-attention makes of each; the lines of *she* stand out."""
+    vectors = np.array(list(WORDS.values()))
+    means, weights = formula.attend(vectors @ W_Q, vectors @ W_K, vectors @ W_V)
+    page, middles, side = new_page(10), (2.7, 8, 13.3), 1.3
+    for word, middle, vector, mean in zip(WORDS, middles, vectors, means, strict=True):
+        write(page, middle, 0.5, f"{word}, now", weight="bold")
+        draw_cells(page, middle - 1.5 * side, 1, vector + mean, GREY, side=side)
+        draw_cells(page, middle - 1.5 * side, 7.3, vector, GREY, side=side)
+        for column, name in enumerate(FEATURES):
+            write(page, middle + (column - 1) * side, 8.9, name, GREY, SIZE - 2)
+        write(page, middle, 9.6, word, weight="bold")
+    for (query, key), weight in np.ndenumerate(weights):
+        asks = query == 2
+        ends = np.array([(middles[key] + 0.5 * (query - 1), 7.2), (middles[query] + 0.5 * (key - 1), 2.4)])
+        draw_arrow(page, *ends, WEIGHT if asks else "#d9d9d9", 1.5 + 22 * weight, points=False)
+        if asks:
+            draw_box(page, *((0.55, 0.45) @ ends), short(weight), WEIGHT, wide=1.1, high=0.7)
+    return page.figure
+
+
+PICTURES = {
+    (1, "names_and_pets"): names_and_pets,
+    (1, "two_arrows"): two_arrows,
+    (1, "softmax"): softmax,
+    (2, "grid_times_vector"): grid_times_vector,
+    (2, "she"): she,
+    (2, "words"): words,
+}
 
 
 def draw():

@@ -249,7 +249,6 @@ def draw():
     states = [("A", (3, 0, 4)), ("B", (0, 3, 3)), ("difference", (1, -1, 0))]
     symbols, columns = ["A?", "B?", "count"], ["query · key", "÷ √3"]
     draw_example(2, (15, 7.9), (1, -1, 0), "difference asks", states, symbols, columns)
-    draw_words()
     draw_signal()
     draw_looking_up()
     draw_two_heads()

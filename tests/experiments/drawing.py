@@ -86,7 +86,7 @@ def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, f
         patch = matplotlib.patches.FancyBboxPatch(place, side - gap, side - gap, **style)
         patch.set_facecolor(shade(colour, strength) if number >= 0 else "white")
         if number < 0:
-            patch.set(edgecolor=colour, linewidth=3)
+            patch.set(edgecolor=shade(colour, strength), linewidth=3)
         page.add_patch(patch)
         text = GREY if number == 0 else "white" if number > 0 and strength > 0.62 else INK
         weight = "bold" if number else "normal"
@@ -109,10 +109,10 @@ def draw_box(page, across, down, text, colour=LINE, fill="white", wide=2.0, high
     style = {"boxstyle": "round,pad=0,rounding_size=0.15", "linewidth": 2.5}
     corner = (across - wide / 2, down - high / 2)
     patch = matplotlib.patches.FancyBboxPatch(
-        corner, wide, high, edgecolor=colour, facecolor=fill, zorder=2, **style
+        corner, wide, high, edgecolor=colour, facecolor=fill, zorder=5, **style
     )
     page.add_patch(patch)
-    write(page, across, down, text, **look)
+    write(page, across, down, text, zorder=6, **look)
 
 
 def draw_arrow(page, tail, head, colour=GREY, width=3, bend=0.0, points=True):
