@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+import runpy
 
 import numpy as np
 import program
@@ -19,6 +20,7 @@ SIZES = {
     "3 --enc_layers 2": (3, {"max_len": 7, "vocab_size": 4, "hidden": 16, "pos_enc": True, "enc_layers": 2}),
     "3 --enc_layers 0": (3, {"max_len": 5, "vocab_size": 26, "hidden": 8, "pos_enc": False, "enc_layers": 0}),
 }
+BUILD = PAGE.parent / "play" / "build.py"
 CLOSE = {"rtol": 0, "atol": 1e-5}
 
 
@@ -188,6 +190,13 @@ def embedded():
     return {name: io.BytesIO(base64.b64decode(coded)) for name, coded in json.loads(text).items()}
 
 
+def test_the_page_is_what_its_sources_give():
+    """Whoever changes a source runs `python play/build.py`; play.html is what people open."""
+    assert runpy.run_path(str(BUILD))["build"]() == PAGE.read_text(encoding="utf-8")
+    for name, file in embedded().items():
+        assert file.read() == (BUILD.parent / "checkpoints" / f"{name}.npz").read_bytes()
+
+
 def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):
     """All of them are in the menu, work at once, and are right about as often as the lessons say."""
     files = embedded()
@@ -238,7 +247,7 @@ def test_the_transformer(page):
             seen = page.seen()
             for name, heads in formula.weights.items():
                 np.testing.assert_allclose(seen["weights"][name], heads, **CLOSE)
-            np.testing.assert_allclose(page.driver.execute_script("return state.chances"), chances, **CLOSE)
+            np.testing.assert_allclose(page.driver.execute_script("return Models.chances"), chances, **CLOSE)
             assert seen["answers"][-1] == words[chances[-1].argmax()]
 
 

@@ -11,16 +11,19 @@ from selenium.webdriver.common.by import By
 BATCH = [[3, 2, 3, 2], [0, 10, 0, 0], [10, 0, 0, 0], [1, 0, 4, 5], [2, 6, 1, 1], [4, 1, 1, 4]]
 SET_UP = """
     const [factor, weights] = arguments;
-    training = new Training(factor, 7);
+    Train.training = new Training(factor, 7);
     for (const name of Object.keys(weights)) {
         weights[name].forEach((row, index) => row.forEach((number, column) => {
-            training.weights[name][index][column] = number;
+            Train.training.weights[name][index][column] = number;
         }));
     }
 """
-GRADIENTS = "return training.gradients(arguments[0])"
-STEP = "training.adam(training.gradients(arguments[0]).gradients); return training.weights"
-SCORES = "return [training.right(), training.model.trainedAt, training.step]"
+GRADIENTS = "return Train.training.gradients(arguments[0])"
+STEP = """
+    Train.training.adam(Train.training.gradients(arguments[0]).gradients);
+    return Train.training.weights;
+"""
+SCORES = "const { training } = Train; return [training.right(), training.model.trainedAt, training.step]"
 
 
 def rows(weight):

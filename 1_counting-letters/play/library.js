@@ -1,0 +1,97 @@
+"use strict";
+
+// The models of the page, and those that are trained or opened in it
+
+const library = {}; // From a name to { title, command, hint, model }.
+// What is in the menu: the name of each model, what it does, and the command that trained it.
+const GROUPS = {
+  "Lesson 1": {
+    counting: ["counts letters", "1_counting-letters: python3 main.py --train --seed 1"],
+    counting_equal: ["counts letters, trained with equal weights",
+      "1_counting-letters, edit A: --train --seed 1"],
+    counting_fixed: ["counts letters, weights fixed by hand",
+      "1_counting-letters, edit B with 100.0: --train --seed 1"],
+  },
+  "Lesson 2": {
+    difference: ["counts, and difference of two counts", "2_difference: python3 main.py --train --seed 1"],
+    difference_self_att: ["counts and difference, with self-attention",
+      "2_difference: python3 main.py --train --self_att --seed 1"],
+  },
+  "Lesson 3": {
+    signal: ["counts the first letter, without positions", "3_signal: python3 main.py --train --seed 1"],
+    signal_pos_enc: ["counts the first letter, with positions",
+      "3_signal: python3 main.py --train --pos_enc --seed 1"],
+    signal_no_encoder: ["counts the first letter, positions, one attention",
+      "3_signal: python3 main.py --train --pos_enc --enc_layers 0 --lr 0.01 --seed 1"],
+  },
+  "The last page": {
+    transformer: ["a transformer: looks up whose pet it is, in words",
+      "3_signal: python3 transformer.py --train --seed 1"],
+  },
+};
+const HINTS = {
+  counting: "Move the slider to 2. What does it answer now? Where do the ▼ stand? Then move weight from " +
+    "one 'A' to the other by hand, and from an 'A' to a 'B'.",
+  counting_equal: "All weights of this model were equal while it was trained, so its slider starts at 0. " +
+    "It counts all the same. Now slide to 1: its heatmap is as bright as a learnt one, and yet no answer " +
+    "in its training ever depended on these weights.",
+  counting_fixed: "Nobody trained these weights: each row gives its own letter a hundred times another's " +
+    "weight. Why does it confuse four with five? Look at how little the ▼ moves.",
+  difference: "Set the slider to 0. What is left of the counts, and of |A − B|?",
+  difference_self_att: "Set one slider to 0, then the other. What changes? To which answer does |A − B| " +
+    "attend?",
+  signal: "The first letter is the signal: how often does it come again? Swap it with another letter. Does " +
+    "the answer follow?",
+  signal_pos_enc: "The first letter is the signal: how often does it come again? Swap it with another " +
+    "letter, and watch the row of the answer.",
+  signal_no_encoder: "This model has a single attention. Slide to 0: what is left?",
+  transformer: "Names with their pets, then a name again: which pet comes next? In Layer 2, Head 2, move the " +
+    "1.00 of the last row to owl. What does the model say? End the text with Cleo. Which cell is bright now? " +
+    "Then set one layer's slider to 0, and the other's.",
+  own: "If you edited the model in your main.py, this page cannot know: it computes what the original " +
+    "would. Was yours trained with equal weights? Then set the slider to 0.",
+};
+const KINDS = { counting_fixed: FixedWeights };
+
+function addModel(name, entry, group = "Yours") {
+  library[name] = entry;
+  let found = [...$("model").children].find((one) => one.label === group);
+  if (!found) {
+    found = make("optgroup", { label: group });
+    $("model").append(found);
+  }
+  found.append(make("option", { value: name }, entry.title));
+}
+
+function readEmbedded() {
+  const coded = JSON.parse($("checkpoints").textContent);
+  for (const group of Object.keys(GROUPS)) {
+    for (const name of Object.keys(GROUPS[group])) {
+      const [title, command] = GROUPS[group][name];
+      const bytes = Uint8Array.from(atob(coded[name]), (letter) => letter.charCodeAt(0));
+      const model = readCheckpoint(bytes.buffer, KINDS[name]);
+      addModel(name, { title, command, hint: HINTS[name], model }, group);
+    }
+  }
+  library.counting_equal.model.trainedAt = 0;
+}
+
+let opened = 0; // How many files.
+
+async function openFile(file) {
+  $("checkpoint").value = ""; // So that a file of the same name can be opened again.
+  try {
+    const model = readCheckpoint(await file.arrayBuffer());
+    opened += 1;
+    const name = `own_${opened}`;
+    const title = `${file.name}: ${model.task}, step ${model.step}`;
+    addModel(name, { title, command: "Your file stays on your computer.", hint: HINTS.own, model });
+    const asked = Models.waiting;
+    Models.openModel(name, usual(model));
+    if (asked) { // The address told what to show of it.
+      Models.showAsked(name, asked);
+    }
+  } catch (error) {
+    say(`${file.name}: ${error.reason || "it is damaged, or no checkpoint"}.`);
+  }
+}

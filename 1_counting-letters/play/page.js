@@ -1,0 +1,168 @@
+"use strict";
+
+// What the page consists of
+
+const VIRIDIS = ["440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b",
+  "fde725"];
+const BLUES_TO_REDS = ["2166ac", "67a9cf", "f7f7f7", "ef8a62", "b2182b"];
+
+function $(id) {
+  return document.getElementById(id);
+}
+
+function make(tag, properties, ...inside) { // Return a new element; a text inside is never read as HTML.
+  const element = document.createElement(tag);
+  for (const name of Object.keys(properties)) {
+    if (name in element) {
+      element[name] = properties[name];
+    } else {
+      element.setAttribute(name, properties[name]);
+    }
+  }
+  element.append(...inside);
+  return element;
+}
+
+function colourAt(colours, place) { // Return [red, green, blue] at a place from 0 to 1 of a scale of colours.
+  const position = Math.min(Math.max(place, 0), 1) * (colours.length - 1);
+  const lower = colours[Math.floor(position)];
+  const upper = colours[Math.ceil(position)];
+  return [0, 2, 4].map((start) => {
+    const from = parseInt(lower.slice(start, start + 2), 16);
+    const to = parseInt(upper.slice(start, start + 2), 16);
+    return Math.round(from + (to - from) * (position % 1));
+  });
+}
+
+function paint(cell, place) { // Give a cell its colour, and its number the better one of black and white.
+  const colour = colourAt(VIRIDIS, place);
+  const linear = colour.map((part) => (part <= 10 ? part / 3295 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  const luminance = dot(linear, [0.2126, 0.7152, 0.0722]); // As WCAG has it; 0.179 is as far from both.
+  cell.style.backgroundColor = `rgb(${colour})`;
+  cell.style.color = luminance > 0.179 ? "#000" : "#fff";
+}
+
+function gradient(colours) {
+  const stops = range(21).map((index) => `rgb(${colourAt(colours, index / 20)})`);
+  return `linear-gradient(to right, ${stops.join(", ")})`;
+}
+
+function share(number) {
+  return number.toFixed(2).replace(/^0/, "");
+}
+
+function short(number) {
+  return String(Number(number.toPrecision(4))).replace("-", "−");
+}
+
+function percent(chance) {
+  return `${Math.round(100 * chance)}%`;
+}
+
+function signs(tokens) { // As the pages print them.
+  return tokens.map((token) => (token === " " ? "␣" : token));
+}
+
+function header(name, number, scope) {
+  return make("th", { scope }, name, make("small", {}, String(number)));
+}
+
+function announce(text) { // To who does not see the page.
+  $("announced").textContent = text;
+}
+
+function turn(id, on) { // Not by `disabled`, which would take the focus from whoever is on the button.
+  $(id).setAttribute("aria-disabled", !on);
+}
+
+function onPress(id, then) {
+  $(id).onclick = () => {
+    if ($(id).getAttribute("aria-disabled") !== "true") {
+      then();
+    }
+  };
+}
+
+function say(text) {
+  $("message").textContent = text;
+}
+
+function tell(right, model, length) {
+  return `Right for ${right.toLocaleString("en")} of 1,000 ${model.describe(length)}.`;
+}
+
+function onTyping(id, model, then) { // Read a field, and leave the cursor where it is.
+  const read = (event) => {
+    const field = $(id);
+    const place = field.selectionStart;
+    const text = model().tidy(field.value);
+    if (field.value !== text && !event.isComposing) { // A phone's keyboard would write its word once more.
+      field.value = text;
+      field.setSelectionRange(place, place);
+    }
+    then(model().split(text));
+  };
+  $(id).oninput = read;
+  $(id).addEventListener("compositionend", read);
+}
+
+function brightest(model, tokens) { // Where the colours of a heatmap end, as in main.py's pictures.
+  return Math.max(2 / tokens.length, ...model.run(tokens).seen.attention.heads[0].weights.flat());
+}
+
+// Draw a small heatmap with an answer at the end of each row. Whether it is right is said only if judged.
+function drawVoted(table, model, tokens, judged, end) {
+  const seen = model.run(tokens);
+  const weights = seen.seen.attention.heads[0].weights;
+  const rows = model.outputs(tokens).map((name, row) => {
+    const cells = weights[row].map((weight) => {
+      const cell = make("td", { className: "cell" }, share(weight));
+      cell.dataset.weight = weight;
+      paint(cell, weight / end);
+      return cell;
+    });
+    const answer = model.classes[largest(seen.chances[row])];
+    const right = model.answers(tokens)[row];
+    const last = make("td", { className: "answer" }, make("b", {}, answer));
+    last.dataset.answer = answer;
+    if (judged) {
+      last.append(" ", verdict(answer, right));
+    }
+    const first = make("th", { scope: "row", "aria-label": name }, `${model.letters[row + 1]}`);
+    return make("tr", {}, first, ...cells, last);
+  });
+  const head = signs(tokens).map((sign) => make("th", { scope: "col" }, sign));
+  const line = make("tr", {}, make("th", {}), ...head, make("th", { scope: "col" }, "answer"));
+  table.replaceChildren(line, ...rows);
+}
+
+function verdict(answer, right) {
+  const good = answer === right;
+  return make("span", { className: good ? "right" : "wrong" }, good ? "✓ right" : `✗ should be ${right}`);
+}
+
+function strip(what, vector, scale, note) { // A vector as a row of colours.
+  const width = 100 / vector.length;
+  const stops = vector.map((number, index) => {
+    const colour = colourAt(BLUES_TO_REDS, 0.5 + (0.5 * number) / scale);
+    return `rgb(${colour}) ${index * width}% ${(index + 1) * width}%`;
+  });
+  const coloured = make("div", { className: "strip", role: "img" });
+  coloured.setAttribute("aria-label", `${what}: ${vector.map(short).join(" ")}`);
+  coloured.style.backgroundImage = `linear-gradient(to right, ${stops.join(", ")})`;
+  return make("div", {}, make("p", { className: "beside" }, make("span", {}, what), make("small", {}, note)),
+    coloured);
+}
+
+function sizeOf(vector) {
+  return Math.max(...vector.map(Math.abs));
+}
+
+function draw(tag, attributes, text = "") {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const name of Object.keys(attributes)) {
+    element.setAttribute(name, attributes[name]);
+  }
+  element.textContent = text;
+  return element;
+}

@@ -1,0 +1,124 @@
+"use strict";
+
+// The shell: which view is shown, its address, the links
+//
+// A view is one object:
+//   id       its name in an address: #vote, or #model=counting&letters=AB
+//   title    in the navigation
+//   place    the id of its section in the page
+//   start()  once, when the page has been loaded: what it listens to
+//   open(words)  it is shown now; words are those of the address (URLSearchParams), or none after a click
+//   address()  what stands after the # while it is shown
+//   draw()   its state, as it is now
+// and whatever else it consists of. It asks Shell.writeAddress() whenever its address changes.
+
+const Shell = {
+  views: [Vote, Models, Train], // In the order of the navigation; the first is the one that opens.
+  view: null, // Which is shown.
+  entering: false, // Whether one has just gone to another view.
+
+  start() {
+    for (const id of ["model", "runs", "compare", "shown"]) {
+      $(id).replaceChildren(); // A copy that a browser has saved holds what was shown.
+    }
+    readEmbedded();
+    const links = Shell.views.map((view) => Shell.link(`#${view.id}`, view.title));
+    document.querySelector("nav").replaceChildren(...links);
+    for (const view of Shell.views) {
+      view.start();
+    }
+    linkLessons();
+    document.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      document.body.classList.add("dropping");
+    });
+    document.addEventListener("dragleave", () => document.body.classList.remove("dropping"));
+    document.addEventListener("drop", (event) => {
+      event.preventDefault();
+      document.body.classList.remove("dropping");
+      if (event.dataTransfer.files.length) {
+        openFile(event.dataTransfer.files[0]);
+      }
+    });
+    window.addEventListener("popstate", Shell.readAddress);
+    window.addEventListener("hashchange", Shell.readAddress);
+    Shell.readAddress();
+    $("needs").hidden = true;
+    for (const part of ["header", "main", "footer"]) {
+      document.querySelector(part).hidden = false;
+    }
+  },
+
+  enter(view) { // Show a view, and no other.
+    Shell.entering = Shell.view !== view;
+    Shell.view = view;
+    for (const one of Shell.views) {
+      $(one.place).hidden = one !== view;
+    }
+    for (const link of document.querySelectorAll("nav a")) {
+      if (link.hash === `#${view.id}`) {
+        link.setAttribute("aria-current", "page");
+      } else {
+        link.removeAttribute("aria-current");
+      }
+    }
+    $("about").hidden = view !== Models;
+  },
+
+  go(view) {
+    say("");
+    Shell.enter(view);
+    view.open(new URLSearchParams());
+    Shell.writeAddress();
+    window.scrollTo(0, 0);
+  },
+
+  // Inside srcdoc, following such a link would leave the page; so it is never followed.
+  link(hash, text) {
+    const followed = (event) => {
+      event.preventDefault();
+      Shell.go(Shell.views.find((view) => hash === `#${view.id}`));
+    };
+    return make("a", { href: hash, onclick: followed }, text);
+  },
+
+  readAddress() {
+    const words = new URLSearchParams(location.hash.slice(1));
+    const nothing = location.hash === "" || location.hash === "#";
+    const view = Shell.views.find((one) => words.has(one.id)) || (nothing ? Shell.views[0] : Models);
+    say("");
+    Shell.enter(view);
+    Shell.entering = false; // It is there, in the address.
+    view.open(words);
+  },
+
+  writeAddress() { // Going to another view is history. Sliding, typing and choosing are not.
+    const push = Shell.entering;
+    Shell.entering = false;
+    const address = `#${Shell.view.address()}`;
+    if (location.hash === address || location.protocol === "about:") {
+      return; // Inside srcdoc there is no address of its own.
+    }
+    try {
+      if (push) {
+        history.pushState(null, "", address);
+      } else {
+        history.replaceState(null, "", address);
+      }
+    } catch (error) {
+      return; // Some browsers refuse it to a file, or after a hundred changes.
+    }
+  },
+};
+
+function linkLessons() { // As a single file the page knows no address, so there it names them.
+  const online = location.protocol.startsWith("http");
+  const places = [["./", "Lesson 1"], ["experiments.html", "its laboratory"],
+    ["../2_difference/", "Lesson 2"], ["../3_signal/", "Lesson 3"], ["../3_signal/transformer.html", "the last page"]];
+  const links = places.map((place) => (online ? make("a", { href: place[0] }, place[1]) : place[1]));
+  const line = ["This page belongs to attention-primer: "];
+  links.forEach((link, index) => line.push(index ? ", " : "", link));
+  $("links").replaceChildren(...line, ".");
+}
+
+window.addEventListener("DOMContentLoaded", Shell.start);

@@ -1,0 +1,714 @@
+"use strict";
+
+function titleOf(id) {
+  const layer = id.match(/\d+/);
+  if (layer) {
+    const what = id.startsWith("encoder") ? `Encoder layer ${layer[0]}: letters` : `Layer ${layer[0]}: words`;
+    return `${what} attend to ${what.split(": ")[1]}`;
+  }
+  return id === "attention" ? "Attention: answers attend to letters"
+    : "Self-attention: answers attend to answers";
+}
+
+function orderOf(seen) { // The attention that the answers come from is shown first.
+  const names = Object.keys(seen);
+  const others = names.filter((name) => name !== "attention");
+  return has(seen, "attention") ? ["attention", ...others] : names.reverse();
+}
+
+function equation(what, number) {
+  return make("p", { className: "step" }, make("span", {}, what), make("b", {}, number));
+}
+
+function sameRow(one, other) {
+  return one.id === other.id && one.head === other.head && one.row === other.row;
+}
+
+function placeOf(event) {
+  const cell = event.target.closest ? event.target.closest("td.cell") : null;
+  return cell && cell.place ? cell.place : null;
+}
+
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+const Models = {
+  id: "model",
+  title: "A model",
+  place: "playing", // The id of its section.
+  name: "", // In the library: what is shown,
+  model: null,
+  tokens: [], // its letters or words,
+  factors: {}, // what multiplies the logits of each attention, where a slider was moved,
+  moves: [], // and the weight that was moved by hand.
+  chances: [], // What comes out for each output step,
+  seen: {}, // and what each attention did.
+  ends: {}, // The weight at which the colours of each attention end.
+  chosen: { id: "attention", head: 0, row: 0, column: 0 }, // The cell that is explained.
+  taken: null, // The cell whose weight is about to be moved.
+  dragged: null, // The cell on which a pointer went down.
+  target: null, // The cell above which it is now.
+  waiting: null, // Letters and sliders of an address whose model is not here yet.
+  stopMeasuring: () => {},
+  timer: 0,
+
+  start() {
+    $("model").onchange = () => {
+      const name = $("model").value;
+      const model = library[name].model;
+      const fits = Models.model.length === model.length && model.problem(Models.tokens) === "";
+      Models.openModel(name, fits ? Models.tokens : usual(model)); // Letters that fit stay.
+    };
+    const setLetters = (tokens) => Models.change({ tokens, moves: [] });
+    onTyping("letters", () => Models.model, setLetters);
+    $("random").onclick = () => {
+      setLetters(Models.model.draw(dice(anySeed()), Math.min(Models.model.length, 100)));
+    };
+    $("usual").onclick = () => setLetters(usual(Models.model));
+    $("checkpoint").onchange = () => openFile($("checkpoint").files[0]);
+    const stage = $("stage");
+    stage.addEventListener("pointerdown", Models.startDrag);
+    stage.addEventListener("pointermove", Models.moveDrag);
+    stage.addEventListener("pointerup", Models.endDrag);
+    stage.addEventListener("click", Models.clickCell);
+    stage.addEventListener("keydown", Models.pressCell);
+    stage.addEventListener("focusin", (event) => { // The Tab key has come to another heatmap.
+      const place = placeOf(event);
+      if (place && event.target.matches(":focus-visible") && event.target !== Models.cellAt(Models.chosen)) {
+        Models.explain(place);
+      }
+    });
+    window.addEventListener("pointercancel", () => {
+      Models.dragged = null;
+      Models.mark(null);
+    });
+  },
+
+  open(words) { // Show what an address says; without a word on a model, what was shown.
+    if (!words.has("model")) {
+      if (!Models.model) {
+        Models.show("counting", usual(library.counting.model), {}, []);
+      }
+      return;
+    }
+    const name = words.get("model") || "counting";
+    const asked = { letters: words.get("letters"), factors: {} };
+    for (const [id, factor] of words) {
+      if (id !== "model" && id !== "letters") {
+        asked.factors[id] = factor;
+      }
+    }
+    if (has(library, name)) {
+      Models.showAsked(name, asked);
+      return;
+    }
+    Models.show("counting", usual(library.counting.model), {}, []);
+    if (name.startsWith("own_")) {
+      Models.waiting = asked;
+      say("This address shows somebody's own file. Open that checkpoint.npz here, and the page shows what " +
+        "was meant.");
+    } else if (name.startsWith("trained_")) {
+      say("This address shows a model that was trained in the page, and is gone. Train one again under " +
+        "“Train one”.");
+    } else {
+      say("The address names a model that this page does not have.");
+    }
+  },
+
+  showAsked(name, asked) { // Show of a model what an address says.
+    const model = library[name].model;
+    const tokens = asked.letters === null ? usual(model) : model.split(asked.letters);
+    Models.show(name, usual(model), {}, []);
+    const factors = {};
+    let fits = true;
+    for (const id of Object.keys(asked.factors)) {
+      const factor = Number(asked.factors[id]);
+      if (has(Models.seen, id) && factor >= 0 && factor <= 3) {
+        factors[id] = factor;
+      } else {
+        fits = false;
+      }
+    }
+    Models.show(name, tokens, factors, []);
+    if (!fits) {
+      say("The address names a slider that this model does not have.");
+    }
+  },
+
+  address() {
+    const letters = Models.model.join(Models.tokens).replace(/␣/g, " ");
+    const parts = new URLSearchParams({ model: Models.name, letters, ...Models.factors });
+    return String(parts).replace(/%2F/g, "/");
+  },
+
+  openModel(name, tokens) { // From anywhere.
+    const elsewhere = Shell.view !== Models;
+    Models.waiting = null;
+    Shell.enter(Models);
+    Models.show(name, tokens, {}, []);
+    if (elsewhere) {
+      $("model").focus(); // The button that was pressed is gone.
+      window.scrollTo(0, 0);
+    }
+  },
+
+  axesOf(id) { // Return the names of rows and columns.
+    const tokens = signs(Models.tokens);
+    const outputs = Models.model.outputs(Models.tokens);
+    if (id === "attention") {
+      return { rows: outputs, columns: tokens };
+    }
+    return id === "self_attention" ? { rows: outputs, columns: outputs } : { rows: tokens, columns: tokens };
+  },
+
+  show(name, tokens, factors, moves) { // Where the letters do not fit, what was shown stays.
+    const model = library[name].model;
+    const wrong = model.problem(tokens);
+    say(wrong);
+    $("stage").classList.toggle("old", wrong !== "");
+    if (wrong) {
+      $("brief").textContent = wrong;
+      return;
+    }
+    const sameModel = Models.name === name;
+    const same = sameModel && String(Models.tokens) === String(tokens);
+    Object.assign(Models, { name, model, tokens, factors, moves, ...model.run(tokens, factors, moves) });
+    if (!same) {
+      Models.ends = Models.measureEnds();
+      Models.taken = null; // It was a cell of other letters.
+    }
+    if (!sameModel) {
+      Models.drawModel();
+      $("accuracy").textContent = "";
+    }
+    if (!same) {
+      orderOf(Models.seen).forEach(Models.drawHeatmaps);
+    }
+    if (!sameModel) {
+      Models.chooseFirst();
+    }
+    Models.draw();
+    Shell.writeAddress();
+    $("accuracy").className = "quiet old";
+    Models.stopMeasuring();
+    clearTimeout(Models.timer);
+    Models.timer = setTimeout(Models.measureShown, 300); // When one rests.
+  },
+
+  change(changes) { // Show what is shown, but for some changes.
+    const now = { tokens: Models.tokens, factors: Models.factors, moves: Models.moves, ...changes };
+    Models.show(Models.name, now.tokens, now.factors, now.moves);
+  },
+
+  draw() { // Draw what changes with a slider or a weight moved by hand.
+    if (document.activeElement !== $("letters")) {
+      $("letters").value = Models.model.join(Models.tokens);
+    }
+    orderOf(Models.seen).forEach(Models.colourHeatmaps);
+    Models.drawAnswers();
+    Models.drawBrief();
+    Models.explain(Models.chosen);
+  },
+
+  measureEnds() { // Return where the colours end: at the largest weight of each attention at × 3.
+    const ends = {};
+    for (const id of Object.keys(Models.seen)) {
+      const heads = Models.model.run(Models.tokens, { [id]: 3 }).seen[id].heads;
+      const weights = heads.map((head) => head.weights.flat()).flat();
+      ends[id] = Math.min(1, Math.max(2 / heads[0].weights[0].length, ...weights));
+    }
+    return ends;
+  },
+
+  *measureState() {
+    const model = Models.model;
+    if (model.task === "Counting Letters" && !model.ruler) {
+      model.ruler = yield* measureRuler(model);
+      Models.drawAnswers();
+    }
+    return yield* measureRight(model, Models.tokens.length, Models.factors);
+  },
+
+  measureShown() {
+    const model = Models.model;
+    const length = Models.tokens.length;
+    Models.stopMeasuring = inSlices(Models.measureState(), 8, (right) => {
+      const without = Models.moves.length ? " (Without the weight that you moved.)" : "";
+      $("accuracy").textContent = tell(right, model, length) + without;
+      $("accuracy").className = "quiet";
+      const answers = [...$("answers").children].map((item) => item.dataset.told);
+      announce(`${answers.join("; ")}. ${$("accuracy").textContent}`);
+    });
+  },
+
+  drawModel() { // Draw what depends on the model alone.
+    const entry = library[Models.name];
+    const model = Models.model;
+    const order = orderOf(Models.seen);
+    $("model").value = Models.name;
+    $("try").textContent = entry.hint;
+    $("command").textContent = entry.command;
+    $("kind").textContent = model.task === "Transformer" ? "Words, of" : "Letters, of";
+    $("usual").textContent = model.task === "Transformer" ? "Usual words" : "Usual letters";
+    $("known").textContent = model.known;
+    $("answers").classList.toggle("ruled", model.task === "Counting Letters");
+    $("ruled").hidden = model.task !== "Counting Letters";
+    $("letters").setAttribute("autocapitalize", model.task === "Transformer" ? "none" : "characters");
+    $("controls").classList.toggle("words", model.task === "Transformer");
+    const sections = order.map(Models.drawAttention);
+    $("first").replaceChildren(sections[0]);
+    $("others").replaceChildren(...sections.slice(1));
+    $("stage").classList.toggle("alone", order.length === 1);
+    $("stage").classList.toggle("many", Models.seen[order[0]].heads.length > 1);
+  },
+
+  drawAttention(id) {
+    const trainedAt = Models.model.trainedAt;
+    const slider = make("input", { type: "range", id, min: 0, max: 3, step: 0.05, value: trainedAt });
+    slider.setAttribute("list", "marks");
+    slider.setAttribute("aria-label", `${titleOf(id)}: logits times`);
+    let held = false; // A pointer snaps to 0, 1, 2 and 3; the keys go step by step.
+    let before = trainedAt;
+    slider.onpointerdown = () => {
+      held = true;
+      before = Models.seen[id].factor;
+    };
+    slider.onpointerup = () => {
+      held = false;
+    };
+    slider.onpointercancel = () => { // The finger wanted to scroll, and only began here.
+      held = false;
+      Models.change({ factors: { ...Models.factors, [id]: before } });
+    };
+    slider.oninput = () => {
+      const nearest = Math.round(slider.value);
+      if (held && Math.abs(slider.value - nearest) < 0.12) {
+        slider.value = nearest;
+      }
+      Models.change({ factors: { ...Models.factors, [id]: Number(slider.value) } });
+    };
+    const turnBack = () => Models.change({ factors: { ...Models.factors, [id]: trainedAt } });
+    const back = make("button", { onclick: turnBack }, `Back to × ${trainedAt}`);
+    const names = ["0: all equal", "1", "2", "3"];
+    names[trainedAt] = `${trainedAt}: as trained`;
+    const marks = names.map((name, factor) => make("span", { style: `left: ${(100 * factor) / 3}%` }, name));
+    const factor = make("output", { htmlFor: id, id: `${id} factor`, "aria-live": "off" });
+    const label = make("span", {}, "Logits × ", factor);
+    const section = make("section", { className: "box" }, make("h2", {}, titleOf(id)), slider,
+      make("p", { className: "marks", "aria-hidden": "true" }, ...marks),
+      make("p", { className: "beside" }, label, back),
+      make("div", { className: "shows", id: `${id} shows` }),
+      make("div", { className: "heads", id: `${id} heads` }),
+      make("div", { className: "scale", id: `${id} scale` }));
+    section.setAttribute("aria-label", titleOf(id));
+    section.dataset.attention = id;
+    return section;
+  },
+
+  drawHeatmaps(id) { // Draw what depends on the letters; colours and numbers come later.
+    const axes = Models.axesOf(id);
+    const heads = Models.seen[id].heads;
+    const tables = heads.map((_, head) => {
+      const rows = axes.rows.map((name, row) => {
+        const cells = axes.columns.map((_, column) => {
+          const cell = make("td", { className: "cell", tabIndex: -1 });
+          cell.place = { id, head, row, column };
+          return cell;
+        });
+        return make("tr", {}, header(name, row, "row"), ...cells);
+      });
+      const above = axes.columns.map((name, column) => header(name, column, "col"));
+      const line = make("tr", {}, make("th", {}), ...above);
+      const table = make("table", { id: `${id} ${head}` }, line, ...rows);
+      const title = `Head ${head + 1}`;
+      const whole = heads.length > 1 ? `${titleOf(id)}, ${title}` : titleOf(id);
+      table.setAttribute("role", "grid");
+      table.setAttribute("aria-label", `${whole}: attention weights, each row adds up to 1`);
+      return heads.length > 1 ? make("div", {}, make("h3", {}, title), table) : table;
+    });
+    $(`${id} heads`).replaceChildren(...tables);
+    const end = Models.ends[id];
+    const colours = make("div", { className: "colours" });
+    colours.style.backgroundImage = gradient(VIRIDIS);
+    $(`${id} scale`).replaceChildren(colours,
+      make("p", { className: "beside" }, make("small", {}, "0"), make("small", {}, "weight"),
+        make("small", {}, share(end))),
+      make("small", {}, "The colours keep this scale while you slide. Where it goes beyond the largest weight at " +
+        "× 1, the cells are darker here than in the program's picture."));
+  },
+
+  cellAt(place) {
+    const table = $(`${place.id} ${place.head}`);
+    const row = table ? table.rows[place.row + 1] : null;
+    return row ? row.cells[place.column + 1] || null : null;
+  },
+
+  colourHeatmaps(id) {
+    const seen = Models.seen[id];
+    const shownAs = short(seen.factor);
+    seen.heads.forEach((head, number) => {
+      head.weights.forEach((weights, row) => {
+        weights.forEach((weight, column) => {
+          const cell = Models.cellAt({ id, head: number, row, column });
+          cell.dataset.weight = weight;
+          if (head.allowed(row, column)) {
+            cell.textContent = share(weight);
+            paint(cell, weight / Models.ends[id]);
+          }
+        });
+      });
+    });
+    $(id).value = seen.factor;
+    $(id).setAttribute("aria-valuetext", `times ${seen.factor}`);
+    $(`${id} factor`).textContent = shownAs;
+    const shows = $(`${id} shows`);
+    const kind = seen.factor === Models.model.trainedAt ? "trained" : "turned";
+    if (shows.dataset.kind !== kind) {
+      shows.dataset.kind = kind;
+      shows.replaceChildren(...Models.explainSlider(kind));
+    }
+  },
+
+  explainSlider(kind) { // Say what a slider shows, and what it does not.
+    const trainedAt = Models.model.trainedAt;
+    const counts = Models.model.task === "Counting Letters";
+    if (kind === "trained") {
+      const text = trainedAt === 0
+        ? "This model was trained at × 0: all its weights were equal from the first training step to the last."
+        : "The slider multiplies the logits, the scores that softmax turns into weights. At × 0 all weights " +
+          "are equal; above × 1 the largest ones grow. In its training the model has met nothing but × 1.";
+      return [make("p", {}, text)];
+    }
+    const shows = make("p", {}, "Wrong answers show that ", make("b", {}, "this model"), " depends on weights " +
+      `like those of × ${trainedAt}, the only ones that it met in its training. They do not show that the `,
+      make("b", {}, "task"), " needs such weights. ");
+    if (!counts) {
+      shows.append("To find that out, one trains a model with equal weights: see “Must it look there?” in " +
+        "the lesson.");
+    } else if (trainedAt === 1) {
+      const train = make("button", { onclick: () => Train.choose("equal") }, "Train one with equal weights");
+      shows.append("To find that out: ", train);
+    }
+    return [shows];
+  },
+
+  drawAnswers() {
+    const model = Models.model;
+    const tokens = Models.tokens;
+    const right = model.answers(tokens);
+    const outputs = model.outputs(tokens);
+    $("answers").replaceChildren(...model.shown(tokens).map((step) => {
+      const name = outputs[step];
+      const chances = Models.chances[step];
+      const answer = model.classes[largest(chances)];
+      const judged = right[step] === null ? make("span", { className: "quiet" }, "nobody can know") :
+        verdict(answer, right[step]);
+      const item = make("li", {});
+      item.dataset.answer = answer;
+      item.dataset.chances = chances.join(" ");
+      item.dataset.told = `${name}: ${answer}, ${judged.textContent.replace(/[✓✗] /, "")}`;
+      const line = make("p", { className: "beside" }, make("span", {}, `${name}: `, make("b", {}, answer),
+        ` (${percent(Math.max(...chances))})`), judged);
+      item.append(line);
+      if (model.ruler) {
+        Models.drawRuler(item, line, step);
+      }
+      return item;
+    }));
+  },
+
+  drawBrief() { // The answers in one line, for a phone: it stays in sight while one slides.
+    if (Models.taken) {
+      $("brief").textContent = "Now choose another cell of this row.";
+      return;
+    }
+    const model = Models.model;
+    const parts = model.shown(Models.tokens).map((step, index) => {
+      const item = $("answers").children[index];
+      const right = !item.dataset.told.includes("should be");
+      const sign = item.dataset.told.endsWith("right") ? " ✓" : "";
+      const name = model.outputs(Models.tokens)[step].replace("count of ", "");
+      const first = model.task === "Transformer" ? "" : `${name} `;
+      const last = model.task === "Transformer" ? ` ${percent(Math.max(...Models.chances[step]))}` : "";
+      const text = `${first}${item.dataset.answer}${right ? sign : " ✗"}${last}`;
+      return make("span", { className: right ? "right" : "wrong" }, text);
+    });
+    $("brief").replaceChildren(model.task === "Transformer" ? "Next: " : "Answers: ", ...parts.slice(-8));
+  },
+
+  drawRuler(item, line, step) {
+    const ruler = Models.model.ruler[step];
+    const own = Models.model.letters[step + 1];
+    const weight = ownWeight(Models.tokens, own, Models.seen.attention.heads[0].weights[step]);
+    const reading = largest(ruler.map((usualWeight) => -Math.abs(usualWeight - weight)));
+    const text = make("span", { className: "reading" }, `weight ${share(weight)}, usual for ${reading}`);
+    text.dataset.weight = weight;
+    text.dataset.reading = reading;
+    line.append(text);
+    const pointer = make("span", { className: "pointer", style: `left: ${100 * weight}%` }, "▼");
+    const counts = ruler.map((usualWeight, count) =>
+      make("span", { className: "count", style: `left: ${100 * usualWeight}%` }, count));
+    item.append(make("div", { className: "axis", "aria-hidden": "true" }, pointer, ...counts));
+  },
+
+  chooseFirst() { // The brightest cell of the row that the lesson speaks of.
+    const id = has(Models.seen, "self_attention") ? "self_attention" : orderOf(Models.seen)[0];
+    const heads = Models.seen[id].heads;
+    const task = Models.model.task;
+    const row = task === "Difference" || task === "Transformer" ? heads[0].weights.length - 1 : 0;
+    const brightest = heads.map((one) => Math.max(...one.weights[row]));
+    const head = largest(brightest);
+    Models.chosen = { id, head, row, column: largest(heads[head].weights[row]) };
+  },
+
+  explain(place) {
+    Models.chosen = Models.cellAt(place) ? place : { ...place, row: 0, column: 0 };
+    const seen = Models.seen[Models.chosen.id];
+    const head = seen.heads[Models.chosen.head];
+    const axes = Models.axesOf(Models.chosen.id);
+    const weight = head.weights[Models.chosen.row][Models.chosen.column];
+    const rowName = axes.rows[Models.chosen.row];
+    const columnName = axes.columns[Models.chosen.column];
+    const { row, column } = Models.chosen;
+    const title = `Row ${row} (${rowName}) gives column ${column} (${columnName}) the weight ${share(weight)}`;
+    const parts = make("div", { className: "parts" }, Models.explainWeight(seen, head),
+      Models.explainMean(seen, head, columnName), Models.explainChances());
+    $("cell").replaceChildren(make("h2", {}, title), Models.drawMoving(head), parts);
+    for (const cell of document.querySelectorAll(".chosen, .taken")) {
+      cell.classList.remove("chosen", "taken");
+    }
+    for (const cell of document.querySelectorAll("#stage td[tabindex='0']")) {
+      cell.tabIndex = -1;
+    }
+    Models.cellAt(Models.chosen).classList.add("chosen");
+    // One stop for the Tab key in each heatmap; the arrow keys go on from there.
+    for (const cell of document.querySelectorAll("#stage tr:nth-child(2) td.cell:nth-child(2)")) {
+      const { id, head } = cell.place;
+      (Models.cellAt({ ...Models.chosen, id, head }) || cell).tabIndex = 0;
+    }
+    if (Models.taken) {
+      Models.cellAt(Models.taken).classList.add("taken");
+    }
+  },
+
+  explainWeight(seen, head) { // From the query and the key to the weight.
+    const logits = head.logits[Models.chosen.row];
+    const logit = logits[Models.chosen.column];
+    const exponentials = logits.map((number, column) =>
+      (head.allowed(Models.chosen.row, column) ? Math.exp(seen.factor * number) : 0));
+    const part = make("div", {}, make("h3", {}, "1. Where its weight comes from"));
+    if (!head.allowed(Models.chosen.row, Models.chosen.column)) {
+      part.append(make("p", {}, "This word comes later, and the model may not attend to what comes later: it " +
+        "is to say the next word."));
+      return part;
+    }
+    if (head.products) {
+      const depth = head.key[0].length;
+      part.append(equation("query · key: multiply number by number and add up",
+        short(head.products[Models.chosen.row][Models.chosen.column])),
+        equation(`÷ √${depth}, as they have ${depth} numbers each: the logit`, short(logit)));
+    } else {
+      part.append(equation(`the logit is fixed: ln ${FIXED} for its own letter, 0 for others`, short(logit)));
+    }
+    part.append(equation(`× ${short(seen.factor)}, the slider`, short(seen.factor * logit)),
+      equation("exp of that", short(exponentials[Models.chosen.column])),
+      equation(`÷ ${short(sum(exponentials))}, the sum over this row: the weight`,
+        short(exponentials[Models.chosen.column] / sum(exponentials))));
+    if (Models.moved()) {
+      const weight = head.weights[Models.chosen.row][Models.chosen.column];
+      part.append(equation("after you moved weight by hand", short(weight)));
+    }
+    return part;
+  },
+
+  moved() {
+    return Models.moves.some((move) =>
+      move.id === Models.chosen.id && move.head === Models.chosen.head && move.row === Models.chosen.row);
+  },
+
+  explainMean(seen, head, columnName) { // From the values to what the row passes on.
+    const value = head.value[Models.chosen.column];
+    const context = head.context[Models.chosen.row];
+    const sums = seen.sums[Models.chosen.row];
+    const weight = head.weights[Models.chosen.row][Models.chosen.column];
+    const scale = Math.max(...[value, context, sums].map(sizeOf));
+    const part = make("div", {}, make("h3", {}, "2. What this row takes, and makes of it"),
+      strip(`value of ${columnName}: what it gives`, value, scale,
+        `${value.length} numbers, blue below 0, red above`),
+      strip(`× ${share(weight)}, its weight`, value.map((number) => weight * number), scale,
+        "its part of the mean"),
+      strip("all values × their weights, added up", context, scale, "weighted mean"));
+    if (seen.found) {
+      part.append(strip("the means of all heads, × W_O", seen.found[Models.chosen.row], scale,
+        `${sums.length} numbers`),
+        strip("+ the vector that was there before", sums, scale, "residual connection"));
+    } else {
+      const output = seen.output[Models.chosen.row];
+      part.append(strip("+ query of this row", sums, scale, "residual connection"),
+        strip(`less its mean, ÷ ${short(normalize(sums).deviation)}, its standard deviation; scaled`, output,
+          sizeOf(output), "layer norm"));
+    }
+    return part;
+  },
+
+  explainChances() { // What comes out for the output step that this row belongs to.
+    const outputs = Models.model.outputs(Models.tokens);
+    const row = Math.min(Models.chosen.row, outputs.length - 1);
+    const chances = Models.chances[row];
+    const final = Object.keys(Models.seen).slice(-1)[0];
+    const how = Models.chosen.id === final && Models.model.task !== "Transformer"
+      ? "The last dense layer turns these numbers into a logit for each answer, and softmax turns those into " +
+        "chances."
+      : "The next layers work on with these numbers. In the end there is a chance for each answer.";
+    const highest = largest(chances);
+    const bars = Models.model.classes.map((name, index) => {
+      const bar = make("div", { className: "bar" });
+      bar.style.height = `${(4.4 * chances[index]).toFixed(3)}rem`;
+      const text = index === highest ? make("b", {}, percent(chances[index])) : percent(chances[index]);
+      return make("li", {}, text, bar, make("span", {}, String(name)));
+    });
+    const className = Models.model.task === "Transformer" ? "bars words" : "bars";
+    const list = make("ol", { className }, ...bars);
+    list.setAttribute("aria-label", `Chance of each ${outputs[row]}`);
+    return make("div", {}, make("h3", {}, `3. The chances: ${outputs[row]}`), make("p", {}, how), list);
+  },
+
+  drawMoving(head) {
+    const line = make("p", { className: "row" });
+    const weight = share(head.weights[Models.chosen.row][Models.chosen.column]);
+    if (Models.taken) {
+      const cancel = make("button", { onclick: Models.leave }, "Leave it");
+      line.append(make("span", {}, "Now choose another cell of the same row: click it, or go there and press " +
+        "Enter."), cancel);
+    } else {
+      const button = make("button", { onclick: () => Models.take(Models.chosen) }, `Move this ${weight} by hand`);
+      line.append(button, make("small", {}, "or drag the cell along its row. Keys: arrows go to a cell, Enter " +
+        "takes its weight, Enter in another cell of the row puts it there, Escape leaves it."));
+    }
+    if (Models.moves.length) {
+      line.append(make("button", { onclick: () => {
+        Models.change({ moves: [] });
+        Models.cellAt(Models.chosen).focus();
+      } }, "Put all weight back"),
+        make("small", {}, Models.tellMoved()));
+    }
+    return line;
+  },
+
+  tellMoved() { // Of a row that counts a letter: what its moves have done to the weight on this letter.
+    const own = Models.chosen.id === "attention" && Models.model.letters[Models.chosen.row + 1];
+    if (!Models.moved() || !own || Models.model.task === "Signal") {
+      return "";
+    }
+    const before = Models.model.run(Models.tokens, Models.factors).seen;
+    const rows = [before, Models.seen].map((seen) => seen.attention.heads[0].weights[Models.chosen.row]);
+    const weights = rows.map((row) => share(ownWeight(Models.tokens, own, row)));
+    return weights[0] === weights[1]
+      ? `Together, the '${own}'s have ${weights[0]}, as before.`
+      : `Together, the '${own}'s have ${weights[1]} now, and had ${weights[0]}.`;
+  },
+
+  take(place) {
+    const allowed = Models.seen[place.id].heads[place.head].allowed(place.row, place.column);
+    Models.taken = allowed ? place : null;
+    Models.explain(Models.chosen);
+    Models.drawBrief();
+    Models.cellAt(place).focus();
+    announce(allowed ? "Weight taken. Go to another cell of this row and press Enter." :
+      "This word comes later: there is no weight to take.");
+  },
+
+  leave() {
+    Models.taken = null;
+    Models.explain(Models.chosen);
+    Models.drawBrief();
+    Models.cellAt(Models.chosen).focus();
+    announce("The weight stays where it was.");
+  },
+
+  put(from, place) { // Give all of a cell's weight to another one of its row.
+    Models.taken = null;
+    Models.drawBrief();
+    Models.chosen = place;
+    const allowed = Models.seen[place.id].heads[place.head].allowed(place.row, place.column);
+    if (!sameRow(from, place) || from.column === place.column || !allowed) {
+      Models.explain(place);
+      announce("The weight stays where it was.");
+      return;
+    }
+    const move = { id: from.id, head: from.head, row: from.row, from: from.column, to: place.column };
+    Models.change({ moves: [...Models.moves, move] });
+    announce(`Moved. ${[...$("answers").children].map((item) => item.dataset.told).join("; ")}`);
+  },
+
+  mark(cell) {
+    if (Models.target) {
+      Models.target.classList.remove("target");
+    }
+    Models.target = cell;
+    if (Models.target) {
+      Models.target.classList.add("target");
+    }
+  },
+
+  startDrag(event) {
+    Models.dragged = placeOf(event);
+    if (Models.dragged && event.target.hasPointerCapture(event.pointerId)) {
+      event.target.releasePointerCapture(event.pointerId); // Else a finger stays with the cell it began on.
+    }
+  },
+
+  moveDrag(event) {
+    const place = placeOf(event);
+    const from = Models.dragged;
+    const onto = from && place && sameRow(from, place) && place.column !== from.column;
+    Models.mark(onto ? event.target.closest("td.cell") : null);
+  },
+
+  endDrag(event) {
+    const place = placeOf(event);
+    const from = Models.dragged;
+    Models.dragged = null;
+    Models.mark(null);
+    if (from && place && sameRow(from, place) && from.column !== place.column) {
+      Models.cellAt(place).focus();
+      Models.put(from, place);
+    }
+  },
+
+  clickCell(event) {
+    const place = placeOf(event);
+    if (!place) {
+      return;
+    }
+    if (Models.taken) {
+      Models.put(Models.taken, place);
+    } else {
+      Models.explain(place);
+    }
+  },
+
+  pressCell(event) {
+    const place = placeOf(event);
+    if (!place || event.ctrlKey || event.altKey || event.metaKey) {
+      return;
+    }
+    if (has(ARROWS, event.key)) {
+      event.preventDefault();
+      const [down, right] = ARROWS[event.key];
+      const next = { ...place, row: place.row + down, column: place.column + right };
+      if (next.row >= 0 && next.column >= 0 && Models.cellAt(next)) {
+        Models.explain(next);
+        Models.cellAt(next).focus();
+      }
+    } else if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      if (Models.taken) {
+        Models.put(Models.taken, place);
+      } else {
+        Models.take(place);
+      }
+    } else if (event.key === "Escape" && Models.taken) {
+      Models.leave();
+    }
+  },
+};
