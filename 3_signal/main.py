@@ -437,9 +437,12 @@ FILE_HASH = hashlib.sha256(SOURCE.encode()).hexdigest()
 
 
 def file_name(name, settings):
-    """Return a file's name for the variant with these settings, a dict: checkpoint_self_att.npz."""
+    """Return a file's name for the variant with these settings, a dict: checkpoint_pos_enc_6_layers.npz."""
     stem, ending = name.split(".")
-    return "_".join([stem, *(setting for setting, value in settings.items() if value is True)]) + "." + ending
+    words = ["pos_enc"] if settings["pos_enc"] else []
+    if settings["enc_layers"] != DEFAULTS["enc_layers"]:
+        words.append(f"{settings['enc_layers']}_layers")
+    return "_".join([stem, *words]) + "." + ending
 
 
 def save_model(model, settings, step, savepath):

@@ -95,8 +95,10 @@ def output_of(main, *flags):
 def load_model(task, savepath):
     """Return the model in a folder that has only one, and its settings, as --test finds it."""
     module = load(task)
-    variant = checkpoint(savepath).stem.removeprefix("checkpoint").replace("_", "--", 1)
-    words = ["--test", "--savepath", str(savepath), *variant.split()]
+    _, description = contents(savepath)
+    words = ["--test", "--savepath", str(savepath)]
+    for name, value in description["settings"].items():
+        words += [f"--{name}"] * value if type(value) is bool else [f"--{name}", str(value)]
     return module.load_model(module.parse_arguments(words))
 
 
@@ -105,7 +107,10 @@ def load_model(task, savepath):
 
 def ending(flags):
     """Return what the flags of a variant add to the names of its files, such as "_self_att"."""
-    return "".join(word.replace("--", "_") for word in flags if word in ("--self_att", "--pos_enc"))
+    words, flags = "", [str(word) for word in flags]
+    words += "".join(word.replace("--", "_") for word in flags if word in ("--self_att", "--pos_enc"))
+    layers = flags[flags.index("--enc_layers") + 1] if "--enc_layers" in flags else "1"
+    return words + f"_{layers}_layers" * (layers != "1")
 
 
 def checkpoint(savepath):

@@ -10,7 +10,7 @@ from experiments import programs
 
 every_task = pytest.mark.parametrize("task", program.FOLDERS)
 every_program = pytest.mark.parametrize("task", programs.SCRIPTS)
-COPIES = """Attention train print_accuracy draw_losses draw_heatmap save_figure file_name save_model
+COPIES = """Attention train print_accuracy draw_losses draw_heatmap save_figure save_model
     write_file load_model kinds remedy keras_in_float32 main""".split()
 
 

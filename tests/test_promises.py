@@ -296,3 +296,16 @@ def test_a_loss_that_is_no_number_keeps_the_good_model(savepath):
     flags = ("--train", "--seed", 1, "--lr", "1e9", "--save_every", 50, "--savepath", savepath)
     program.refused(program.in_process(1, *flags), 1, "not finite", "lower --lr")
     assert program.contents(savepath)[1]["step"] == 2000
+
+
+def test_each_number_of_encoder_layers_is_a_model_of_its_own(tmp_path):
+    """Six layers replace no other model, and a test without the flag is not one of them."""
+    paths, found = ("--savepath", tmp_path, "--plotpath", tmp_path), {}
+    for flags in ((), ("--pos_enc",), ("--pos_enc", "--enc_layers", 6), ("--enc_layers", 0)):
+        program.refused(program.in_process(3, "--test", *flags, *paths), 1, tmp_path, "--train")
+        program.output_of(3, "--train", "--plot", "--steps", 1, *flags, *paths)
+        assert all(path.read_bytes() == content for path, content in found.items())
+        found = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(found) == 8
+    printed = program.output_of(3, "--plot", "--pos_enc", *paths)
+    assert len(program.parse(printed)["plots"]) == 3  # The decoder's, one encoder layer's, the norms.
