@@ -6,7 +6,6 @@ import re
 import types
 
 import numpy as np
-import program
 import pytest
 from experiments import (
     by_hand,
@@ -46,12 +45,6 @@ def arrays(figure):
     return cells, np.array([bar.get_height() for axes in figure.axes for bar in axes.patches])
 
 
-def alt(task, page, name):
-    """Return the text beside a picture of a page."""
-    text = program.script(task).with_name(page).read_text(encoding="utf-8")
-    return re.search(rf'images/{name}\.png" alt="(.*?)"', text)[1]
-
-
 def test_counting(shown):
     model, figure = shown("counting", 1, "checkpoint.npz", pictures.draw_arrays)
     (letters, key, query, weights, means, hidden), bars = arrays(figure)
@@ -87,7 +80,7 @@ def test_transformer(shown):
 
 
 def test_what_goes_from_word_to_word(shown):
-    """The weights in the picture and in the text beside it: of pets on names, of the question on its pet."""
+    """The weights in the picture: of pets on names, of the question on its pet."""
     model, figure = shown("transformer", "transformer", "transformer.npz", transformer_pictures.draw_flow)
     known, words = transformer.program().vocabulary(4), transformer_pictures.TEXT.split()
     _, weights = model(np.array([[known.index(word) for word in words]]))
@@ -95,7 +88,6 @@ def test_what_goes_from_word_to_word(shown):
     said = [f"{float(weight):.2f}".removeprefix("0") for weight in (*names, weights[1][0, 1, 8, 3])]
     drawn = [text.get_text() for text in figure.axes[0].texts]
     assert [text for text in drawn if re.fullmatch(r"1?\.\d\d", text)] == said
-    assert re.findall(r"1?\.\d\d", alt(3, "transformer.md", "transformer_flow")) == said
 
 
 def numbers(figure):
