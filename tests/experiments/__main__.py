@@ -17,6 +17,7 @@ import sys
 from . import (
     by_formula,
     by_hand,
+    diagrams,
     edits,
     exercises,
     lesson_1,
@@ -108,6 +109,7 @@ def report(numbers, cache, arguments):
             (transformer_pictures if number == "3_transformer" else pictures).draw(number, cache)
         by_hand.draw()
         by_formula.draw()
+        diagrams.draw()
         play.embed(cache)
 
 

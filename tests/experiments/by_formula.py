@@ -205,7 +205,8 @@ def words():
     for (query, key), weight in np.ndenumerate(weights):
         asks = query == 2
         ends = np.array([(middles[key] + 0.5 * (query - 1), 7.2), (middles[query] + 0.5 * (key - 1), 2.4)])
-        draw_arrow(page, *ends, WEIGHT if asks else "#d9d9d9", 1.5 + 22 * weight, points=False)
+        look = {"colour": WEIGHT, "zorder": 3} if asks else {"colour": "#d9d9d9"}
+        draw_arrow(page, *ends, width=1.5 + 22 * weight, points=False, **look)
         if asks:
             draw_box(page, *((0.55, 0.45) @ ends), short(weight), WEIGHT, wide=1.1, high=0.7)
     return page.figure

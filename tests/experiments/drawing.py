@@ -48,6 +48,8 @@ def save(figure, task, name):
 
 def short(number):
     """Return a number as a lesson writes it: 1, 2.8, 4.06, .12, .50, −2."""
+    if np.isinf(number):
+        return "∞" if number > 0 else "−∞"
     if number == round(number):
         return f"{number:.0f}".replace("-", "−")
     text = f"{number:.2f}"
@@ -80,16 +82,16 @@ def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, f
     """
     numbers, gap = np.atleast_2d(np.asarray(numbers, dtype=float)), 0.06 * side
     for (row, column), number in np.ndenumerate(numbers):
-        strength = min(1, abs(number) / full) ** 0.7
+        strength = 0 if np.isinf(number) else min(1, abs(number) / full) ** 0.7
         place = (left + column * side + gap / 2, top + row * side + gap / 2)
         style = {"boxstyle": f"round,pad=0,rounding_size={0.1 * side}", "linewidth": 0}
         patch = matplotlib.patches.FancyBboxPatch(place, side - gap, side - gap, **style)
         patch.set_facecolor(shade(colour, strength) if number >= 0 else "white")
         if number < 0:
-            patch.set(edgecolor=shade(colour, strength), linewidth=3)
+            patch.set(edgecolor=shade(colour, strength) if strength else LINE, linewidth=3)
         page.add_patch(patch)
-        text = GREY if number == 0 else "white" if number > 0 and strength > 0.62 else INK
-        weight = "bold" if number else "normal"
+        text = GREY if not strength else "white" if number > 0 and strength > 0.62 else INK
+        weight = "bold" if strength else "normal"
         middle = (left + (column + 0.5) * side, top + (row + 0.5) * side)
         write(page, *middle, short(number), text, size, weight=weight)
     for column, name in enumerate(names):
@@ -115,9 +117,17 @@ def draw_box(page, across, down, text, colour=LINE, fill="white", wide=2.0, high
     write(page, across, down, text, zorder=6, **look)
 
 
-def draw_arrow(page, tail, head, colour=GREY, width=3, bend=0.0, points=True):
+def draw_arrow(page, tail, head, colour=GREY, width=3, bend=0.0, points=True, zorder=2):
     """Draw an arrow, or a line if it does not point; `bend` is how far it leaves the straight way."""
     style = f"-|>,head_length={0.35 + 0.06 * width},head_width={0.16 + 0.04 * width}" if points else "-"
     look = {"arrowstyle": style, "mutation_scale": 22, "linewidth": width, "color": colour}
     look |= {"shrinkA": 0, "shrinkB": 0, "connectionstyle": f"arc3,rad={bend}", "capstyle": "butt"}
-    page.annotate("", head, tail, arrowprops=look | {"joinstyle": "miter"})
+    page.annotate("", head, tail, arrowprops=look | {"joinstyle": "miter"}, zorder=zorder)
+
+
+def draw_way(page, places, colour=GREY, width=3):
+    """Draw an arrow that turns at places, all but the first and the last of a list of pairs."""
+    page.plot(
+        *np.transpose(places[:-1]), color=colour, linewidth=width, solid_capstyle="projecting", zorder=2
+    )
+    draw_arrow(page, *places[-2:], colour, width)

@@ -1,0 +1,150 @@
+"""Pictures of how things are built: the mask, a block, positions, memories, regions of an image."""
+
+import numpy as np
+
+from . import formula
+from .drawing import (
+    GREY,
+    INK,
+    KEY,
+    LINE,
+    PALE,
+    QUERY,
+    SIZE,
+    VALUE,
+    WEIGHT,
+    draw_arrow,
+    draw_box,
+    draw_cells,
+    draw_way,
+    new_page,
+    save,
+    short,
+    write,
+)
+
+
+def mask():
+    """Return what a causal mask makes of the logits of three words: 1.4 where they are equal, else 0."""
+    words, logits = "ABA", 1.4 * np.array([(1, 0, 1), (0, 1, 0), (1, 0, 1)])
+    masked = np.where(np.tri(3, dtype=bool), logits, -np.inf)
+    weights = np.exp(masked) / np.exp(masked).sum(axis=1, keepdims=True)
+    page, side = new_page(6.1), 1.2
+    for left, title, numbers, colour in (
+        (1, "logits", logits, GREY),
+        (6.6, "no later words", masked, GREY),
+        (12.2, "softmax: weights", weights, WEIGHT),
+    ):
+        write(page, left + 1.5 * side, 0.5, title, INK if colour == GREY else WEIGHT, weight="bold")
+        draw_cells(page, left, 2, numbers, colour, side=side, full=1.6 if colour == GREY else 1)
+        for place, word in enumerate(words):
+            write(page, left + (place + 0.5) * side, 1.6, word, KEY, weight="bold")
+            write(page, left - 0.35, 2 + (place + 0.5) * side, word, QUERY, weight="bold")
+    for across in (5.3, 10.9):
+        draw_arrow(page, (across - 0.4, 3.8), (across + 0.4, 3.8))
+    return page.figure
+
+
+def block():
+    """Return a block as ours, with a free rail, beside one in the order of the paper's Figure 1."""
+    page = new_page(12.6)
+    for left, title, norm_first in (
+        (0.3, "here: norm beside the rail", True),
+        (8.6, "Figure 1: norm on the rail", False),
+    ):
+        rail, side = left + 1.5, left + 5
+        write(page, left, 0.5, title, weight="bold", to="right")
+        page.plot((rail, rail), (1.8, 11.6), color=LINE, linewidth=16, solid_capstyle="butt", zorder=1)
+        draw_arrow(page, (rail, 2), (rail, 1.1), LINE, 16)
+        write(page, left, 12.1, "a vector for each word", to="right")
+        for bottom, part, colour in ((11.2, "attention", WEIGHT), (6.3, "dense,\nReLU, dense", INK)):
+            joined = bottom - (4 if norm_first else 2.9)
+            boxes = [("norm", INK)] * norm_first + [(part, colour)]
+            draw_way(page, [(rail, bottom), (side, bottom), (side, joined), (rail + 0.45, joined)])
+            for text, edge in boxes:
+                height = bottom - (1.0 if text == "norm" else 2.5 if norm_first else 1.45)
+                high = 0.9 if text == "norm" else 1.5
+                weight = "bold" if text == "attention" else "normal"
+                draw_box(page, side, height, text, edge, wide=3.4, high=high, linespacing=1.1, weight=weight)
+            draw_box(page, rail, joined, "+", INK, wide=0.9, high=0.9, size=SIZE + 6)
+            if not norm_first:
+                draw_box(page, rail, joined - 1.1, "norm", INK, wide=2.2, high=0.9)
+    return page.figure
+
+
+def clock_hands():
+    """Return the first three pairs of 16 numbers of a positional encoding as hands: Vaswani et al., 3.5."""
+    positions, speeds = np.arange(8), 10000.0 ** (-np.arange(0, 16, 2) / 16)
+    angles = positions * speeds[:3, None]
+    sines, cosines = np.sin(angles), np.cos(angles)
+    page = new_page(7.5)
+    write(page, 0.2, 0.5, "position", to="right", weight="bold")
+    for row, numbers in enumerate(("numbers\n1 and 2", "numbers\n3 and 4", "numbers\n5 and 6")):
+        down = 2 + 2.15 * row
+        write(page, 0.2, down, numbers, to="right")
+        for position in positions:
+            across = 3.65 + 1.62 * position
+            if not row:
+                write(page, across, 0.5, position, weight="bold")
+            dial = np.linspace(0, 2 * np.pi, 100)
+            page.fill(across + 0.75 * np.sin(dial), down + 0.75 * np.cos(dial), color=PALE)
+            tip = across + 0.62 * sines[row, position], down - 0.62 * cosines[row, position]
+            page.plot(*zip((across, down), tip, strict=True), color=INK, linewidth=7, solid_capstyle="round")
+            page.plot(across, down, "o", color=INK, markersize=13)
+    return page.figure
+
+
+def recurrent():
+    """Return a translation by a recurrent encoder and decoder with attention, as in Bahdanau et al. (2015).
+
+    The states of the encoder are half of the one before and their word. The queries are our own choice.
+    """
+    words, written = ("the", "white", "cat"), ("le", "chat", "blanc")
+    states, state = [], np.zeros(3)
+    for word in np.eye(3):
+        state = 0.5 * state + word
+        states.append(state)
+    queries = np.array([(4, -4, 0), (0, 0, 4), (0, 4, -4)])
+    contexts, weights = formula.attend(queries, states, states)
+    page, side, middles = new_page(10.4), 0.95, (4.2, 8.7, 13.2)
+    write(page, 0.2, 8.5, "encoder:\nkeys\nand values", KEY, to="right", weight="bold")
+    write(page, 0.2, 2.55, "decoder:\nquery", QUERY, to="right", weight="bold")
+    write(page, 0.2, 3.7, "context", VALUE, to="right", weight="bold")
+    for number, middle in enumerate(middles):
+        left = middle - 1.5 * side
+        draw_cells(page, left, 8, states[number], KEY, side=side)
+        write(page, middle, 9.95, words[number])
+        draw_arrow(page, (middle, 9.6), (middle, 9.05))
+        draw_cells(page, left, 2.1, queries[number], QUERY, side=side, full=4)
+        draw_cells(page, left, 2.1 + side, contexts[number], VALUE, side=side)
+        write(page, middle, 0.5, written[number])
+        draw_arrow(page, (middle, 2), (middle, 0.9))
+        if number:
+            before = middles[number - 1] + 1.5 * side
+            draw_arrow(page, (before + 0.1, 2.1 + side), (left - 0.1, 2.1 + side))
+            draw_arrow(page, (before + 0.1, 8 + side / 2), (left - 0.1, 8 + side / 2))
+    for (query, key), weight in np.ndenumerate(weights):
+        ends = (middles[key] + 0.4 * (query - 1), 7.9), (middles[query] + 0.4 * (key - 1), 4.1)
+        look = {"colour": WEIGHT, "zorder": 3} if query == 1 else {"colour": "#d9d9d9"}
+        draw_arrow(page, *ends, width=1.5 + 18 * weight, points=False, **look)
+        if query == 1:
+            draw_box(page, *np.mean(ends, axis=0), short(weight), WEIGHT, wide=1.1, high=0.7)
+    return page.figure
+
+
+PICTURES = {
+    (3, "mask"): mask,
+    (3, "block"): block,
+    (3, "clock_hands"): clock_hands,
+    (3, "recurrent"): recurrent,
+}
+
+
+def draw():
+    """Draw them all."""
+    for (task, name), picture in PICTURES.items():
+        save(picture(), task, name)
+
+
+if __name__ == "__main__":
+    draw()
