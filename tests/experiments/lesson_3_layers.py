@@ -31,11 +31,12 @@ def look(model):
 
 def report(cache):
     """Print what one, three and six layers do, with the models of a trainings.ModelCache."""
-    groups = {label: cache.models(each, TEN) for label, each in LAYERS.items()}
+    found = {label: [look(model) for model in cache.models(each, TEN)] for label, each in LAYERS.items()}
     head = ["encoder layers", "right", "weight on the signal", "another letter has more", "made equal"]
-    measuring.compare("More layers", head, groups, look, "%", "{:.2f}", "%", "%")
-    print()
-    for label, models in groups.items():
-        found = [look(model) for model in models]
-        runs = [f"{weight:.2f} ({100 * elsewhere:.0f}%)" for _, weight, elsewhere, _ in found]
-        print(f"- {label}: weight on the signal (another letter has more): {'; '.join(runs)}")
+    measuring.compare("More layers", head, found, list, "%", "{:.2f}", "%", "%", each=True)
+    for label, runs in found.items():
+        for place, each in ((1, "weight on the signal"), (2, "another letter has more"), (3, "made equal")):
+            numbers = [run[place] * (1 if place == 1 else 100) for run in runs]
+            print(
+                f"- {label}, {each}: {' '.join(f'{number:.{2 if place == 1 else 1}f}' for number in numbers)}"
+            )
