@@ -210,39 +210,9 @@ def draw_two_heads():
     pictures.save(figure, 3, "heads_by_hand")
 
 
-def draw_memory():
-    """Draw the front page's story: a summary of fixed size that fades, and attention that can go back."""
-    words, room = "Anna dog Ben cat Cleo owl Ben".split(), 3
-    figure, axes = blank(19, 9.4)
-    axes.text(0.2, 9, "A summary of fixed size (here, simply the last three words)", **LEFT)
-    axes.text(0.2, 3.9, "Attention", **LEFT)
-    axes.text(18.9, 3.4, "What came after Ben?", **LEFT | {"ha": "right", "color": pictures.COLOURS[1]})
-    places = 2.6 * np.arange(len(words)) + 1.5
-    box = {"boxstyle": "round,pad=0.25", "facecolor": "#e5e5e5"}
-    for number, (word, place) in enumerate(zip(words, places, strict=True)):
-        axes.text(place, 8.1, word, **WORDS, bbox=box)
-        axes.annotate("", (place, 7), (place, 7.6), arrowprops=ARROW)
-        axes.add_patch(pyplot.Rectangle((place - 0.8, 4.8), 1.6, 2.1, fill=False, linewidth=2.5))
-        for age, kept in enumerate(words[number::-1][:room]):
-            shade = str(0.4 * age)  # From black to nearly white.
-            axes.text(place, 6.55 - 0.68 * age, kept, **WORDS | {"fontsize": 23, "color": shade})
-        if number:
-            axes.annotate("", (place - 0.9, 5.85), (place - 1.7, 5.85), arrowprops=ARROW)
-        axes.text(place, 0.6, word, **WORDS, bbox=box)
-    last, right = places[-1], places[words.index("cat")]
-    for place in places[:-1]:
-        look = ARROW | {"color": pictures.COLOURS[1], "linewidth": 12 if place == right else 1.5}
-        look |= {"connectionstyle": "arc3,rad=-0.25", "shrinkA": 0, "shrinkB": 0}
-        axes.annotate("", (last, 1.15), (place, 1.15), arrowprops=look | {"arrowstyle": "-"})
-    axes.text(last + 0.95, 0.6, "cat", **LEFT | {"color": pictures.COLOURS[1], "weight": "bold"})
-    axes.text(last + 0.95, 5.85, "?", **LEFT | {"color": pictures.COLOURS[1], "weight": "bold"})
-    pictures.save(figure, 1, "memory")
-
-
 @pyplot.rc_context({"font.size": 18})
 def draw():
     """Draw all of them."""
-    draw_memory()
     letters = [(f"'{letter}'", np.eye(4)["␣ABC".index(letter)]) for letter in "AB␣BC"]
     columns = ["query · key", "÷ √4", "exp"]
     draw_example(1, (18, 10.2), (0, 2.8, 0, 0), "query for 'A'", letters, "␣ABC", columns)

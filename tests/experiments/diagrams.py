@@ -1,5 +1,7 @@
 """Pictures of how things are built: the mask, a block, positions, memories, regions of an image."""
 
+import matplotlib.colors
+import matplotlib.patches
 import numpy as np
 
 from . import formula
@@ -8,6 +10,7 @@ from .drawing import (
     INK,
     KEY,
     LINE,
+    MORE,
     PALE,
     QUERY,
     SIZE,
@@ -18,6 +21,7 @@ from .drawing import (
     draw_cells,
     draw_way,
     new_page,
+    new_plane,
     save,
     short,
     write,
@@ -132,7 +136,110 @@ def recurrent():
     return page.figure
 
 
+def memory():
+    """Return a state of fixed size that is written over, and attention, which goes back to every word.
+
+    The state is half of the one before and half of the word, so one can say how much of a word is left.
+    """
+    words = "Anna dog Ben cat Cleo owl Ben".split()
+    vectors = np.random.default_rng(3).normal(size=(len(set(words)), 6))
+    vectors = vectors[[sorted(set(words)).index(word) for word in words]]
+    states, parts = [np.zeros(6)], [0.0]
+    for word, vector in zip(words, vectors, strict=True):
+        states.append((states[-1] + vector) / 2)
+        parts.append((parts[-1] + (word == "cat")) / 2)
+    colours = matplotlib.colors.LinearSegmentedColormap.from_list("signed", [*MORE[:1], "#f7f7f7", *MORE[1:]])
+    page, side, places = new_page(13.9), 0.5, 1.3 + 2.05 * np.arange(len(words))
+
+    def draw_column(across, top, numbers):
+        for row, number in enumerate(numbers):
+            corner = (across - 0.4, top + side * row)
+            colour = colours(0.5 + number / 3)
+            page.add_patch(
+                matplotlib.patches.Rectangle(corner, 0.8, side, facecolor=colour, edgecolor="white")
+            )
+        frame = {"fill": False, "edgecolor": GREY, "linewidth": 2}
+        page.add_patch(matplotlib.patches.Rectangle((across - 0.4, top), 0.8, side * len(numbers), **frame))
+
+    write(page, 0.3, 0.5, "A state of fixed size: each word writes over it", to="right", weight="bold")
+    write(page, 0.3, 7.8, "Attention: every word keeps its own vector", to="right", weight="bold")
+    for number, (word, across) in enumerate(zip(words, places, strict=True)):
+        write(page, across, 1.35, word)
+        draw_arrow(page, (across, 1.65), (across, 2.15))
+        draw_column(across, 2.25, states[number + 1])
+        if number:
+            draw_arrow(page, (across - 1.55, 3.75), (across - 0.5, 3.75))
+        if part := parts[number + 1]:
+            page.add_patch(matplotlib.patches.Rectangle((across - 0.4, 5.5), 1.6 * part, 0.4, color=VALUE))
+            write(page, across, 6.25, short(part), VALUE, weight="bold")
+        draw_column(across, 10, vectors[number])
+        write(page, across, 13.4, word, weight="bold" if word == "cat" else "normal")
+    write(page, places[3] - 0.7, 5.7, "share of cat:", VALUE, to="left", weight="bold")
+    for across in places[:-1]:
+        width, colour, zorder = (14, WEIGHT, 3) if across == places[3] else (2.5, LINE, 2)
+        draw_arrow(page, (places[-1], 9.9), (across, 9.9), colour, width, 0.22, False, zorder)
+    write(page, 14.4, 3.75, "?", GREY, SIZE + 14, "right", weight="bold")
+    write(page, 14.2, 11.5, "cat", VALUE, SIZE + 8, "right", weight="bold")
+    return page.figure
+
+
+THINGS = {  # What the image below shows, and in which colour.
+    "sky": "#d9ecf7",
+    "grass": "#a8cf8e",
+    "sun": "#f7c948",
+    "tree": "#4f9d69",
+    "trunk": "#8a6a4f",
+    "cat": "#5b5b66",
+}
+
+
+def scene():
+    """Return an image of a cat under a tree, int (480, 800): places in THINGS."""
+    down, across = np.mgrid[0:120:0.25, 0:200:0.25]
+
+    def disc(x, y, wide, high):
+        return ((across - x) / wide) ** 2 + ((down - y) / high) ** 2 < 1
+
+    image = np.zeros(down.shape, dtype=int)
+    image[down > 92] = 1
+    image[disc(40, 30, 17, 17)] = 2
+    image[disc(150, 38, 34, 32)] = 3
+    image[(abs(across - 150) < 5) & (down > 62) & (down < 100)] = 4
+    tail = disc(103, 84, 17, 17) & ~disc(103, 84, 12, 12) & (across > 100) & (down < 92)
+    ears = [(down > 47) & (down < 64) & (abs(across - x) < (down - 47) / 2) for x in (54, 69)]
+    image[disc(82, 88, 25, 15) | disc(61, 69, 14, 13) | tail | ears[0] | ears[1]] = 5
+    return image
+
+
+def regions():
+    """Return the attention of three words over the regions of an image.
+
+    A region's key is the share of it that each thing covers. The query of a word is 8 in its thing's place.
+    """
+    image, size = scene(), 80
+    colours = np.array([matplotlib.colors.to_rgb(colour) for colour in THINGS.values()])
+    parts = (image[..., None] == np.arange(len(THINGS))).reshape(6, size, 10, size, -1)
+    keys = parts.mean(axis=(1, 3)).reshape(-1, len(THINGS))
+    page = new_page(12.2)
+    for number, word in enumerate(("", "cat", "tree", "sun")):
+        left, top = (0.3, 8.2)[number % 2], (0.9, 7)[number // 2]
+        plane = new_plane(page, left, top, 7.5, 4.5, xticks=[], yticks=[])
+        light = np.ones((6, 10))
+        if word:
+            _, (weights,) = formula.attend([8 * np.eye(len(THINGS))[list(THINGS).index(word)]], keys, keys)
+            light = 0.12 + 0.88 * weights.reshape(light.shape) / weights.max()
+        plane.imshow(colours[image], alpha=np.kron(light, np.ones((size, size))), aspect="auto")
+        plane.hlines(np.arange(0, 481, size) - 0.5, -0.5, 799.5, color="white", linewidth=2)
+        plane.vlines(np.arange(0, 801, size) - 0.5, -0.5, 479.5, color="white", linewidth=2)
+        plane.spines[:].set_visible(False)
+        title, colour = (f"query: {word}", QUERY) if word else (f"an image in {len(keys)} regions", INK)
+        write(page, left, top - 0.4, title, colour, to="right", weight="bold")
+    return page.figure
+
+
 PICTURES = {
+    (1, "memory"): memory,
+    (1, "regions"): regions,
     (3, "mask"): mask,
     (3, "block"): block,
     (3, "clock_hands"): clock_hands,

@@ -42,7 +42,8 @@ def new_plane(page, left, top, wide, high, **settings):
 def save(figure, task, name):
     """Write a figure to the images of a task."""
     path = programs.script(task).parent / "images" / f"{name}.png"
-    figure.savefig(path, dpi=WIDTH / figure.get_figwidth(), metadata={"Software": None})
+    small = {"metadata": {"Software": None}, "pil_kwargs": {"optimize": True}}
+    figure.savefig(path, dpi=WIDTH / figure.get_figwidth(), **small)
     pyplot.close(figure)
 
 
