@@ -11,10 +11,20 @@ import types
 import numpy as np
 import program
 import pytest
-from experiments import edits, exercises, measuring, programs, results, trainings
+from experiments import (
+    edits,
+    exercises,
+    lesson_2_expected,
+    lesson_3_layers,
+    measuring,
+    programs,
+    results,
+    trainings,
+)
 
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in program.FOLDERS}
-SETUPS = [setup for lesson in LESSONS.values() for setup, _ in lesson.SETUPS]
+MEASURED_BESIDE = lesson_2_expected, lesson_3_layers
+SETUPS = [setup for lesson in (*LESSONS.values(), *MEASURED_BESIDE) for setup, _ in lesson.SETUPS]
 EDITED = {(setup.task, setup.edit): setup for setup in SETUPS if setup.edit}
 
 

@@ -22,6 +22,7 @@ from . import (
     exercises,
     lesson_1,
     lesson_2,
+    lesson_2_expected,
     lesson_3,
     lesson_3_layers,
     pictures,
@@ -33,7 +34,14 @@ from . import (
 from . import transformer as last_page
 
 MODELS = pathlib.Path(__file__).with_name("models")
-LESSONS = {1: lesson_1, 2: lesson_2, 3: lesson_3, "3_layers": lesson_3_layers, "3_transformer": last_page}
+LESSONS = {
+    1: lesson_1,
+    2: lesson_2,
+    "2_expected": lesson_2_expected,
+    3: lesson_3,
+    "3_layers": lesson_3_layers,
+    "3_transformer": last_page,
+}
 
 
 def lesson(text):
