@@ -154,8 +154,8 @@ function strip(what, vector, scale, note) { // A vector as a row of colours.
     coloured);
 }
 
-function sizeOf(vector) {
-  return Math.max(...vector.map(Math.abs));
+function sizeOf(vector) { // Return how far from 0 its numbers go, as what one divides by: 1 if all are 0.
+  return vector.reduce((most, number) => Math.max(most, Math.abs(number)), 0) || 1;
 }
 
 function draw(tag, attributes, text = "") {

@@ -13,7 +13,7 @@
 // and whatever else it consists of. It asks Shell.writeAddress() whenever its address changes.
 
 const Shell = {
-  views: [Vote, Models, Train], // In the order of the navigation; the first is the one that opens.
+  views: [Vote, Row, Models, Train], // In the order of the navigation; the first is the one that opens.
   view: null, // Which is shown.
   entering: false, // Whether one has just gone to another view.
 

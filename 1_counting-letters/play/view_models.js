@@ -16,6 +16,14 @@ function orderOf(seen) { // The attention that the answers come from is shown fi
   return has(seen, "attention") ? ["attention", ...others] : names.reverse();
 }
 
+function firstCell(model, seen) { // The brightest cell of the row that the lesson speaks of.
+  const id = has(seen, "self_attention") ? "self_attention" : orderOf(seen)[0];
+  const heads = seen[id].heads;
+  const row = model.task === "Difference" || model.task === "Transformer" ? heads[0].weights.length - 1 : 0;
+  const head = largest(heads.map((one) => Math.max(...one.weights[row])));
+  return { id, head, row, column: largest(heads[head].weights[row]) };
+}
+
 function equation(what, number) {
   return make("p", { className: "step" }, make("span", {}, what), make("b", {}, number));
 }
@@ -151,13 +159,11 @@ const Models = {
     }
   },
 
-  axesOf(id) { // Return the names of rows and columns.
-    const tokens = signs(Models.tokens);
-    const outputs = Models.model.outputs(Models.tokens);
-    if (id === "attention") {
-      return { rows: outputs, columns: tokens };
-    }
-    return id === "self_attention" ? { rows: outputs, columns: outputs } : { rows: tokens, columns: tokens };
+  openAt({ name, tokens, factors, moves, cell }) { // A cell, from the view of its row.
+    Models.openModel(name, tokens);
+    Models.change({ factors, moves });
+    Models.explain(cell);
+    Models.cellAt(cell).focus();
   },
 
   show(name, tokens, factors, moves) { // Where the letters do not fit, what was shown stays.
@@ -184,7 +190,7 @@ const Models = {
       orderOf(Models.seen).forEach(Models.drawHeatmaps);
     }
     if (!sameModel) {
-      Models.chooseFirst();
+      Models.chosen = firstCell(model, Models.seen);
     }
     Models.draw();
     Shell.writeAddress();
@@ -305,7 +311,7 @@ const Models = {
   },
 
   drawHeatmaps(id) { // Draw what depends on the letters; colours and numbers come later.
-    const axes = Models.axesOf(id);
+    const axes = axesOf(Models.model, Models.tokens, id);
     const heads = Models.seen[id].heads;
     const tables = heads.map((_, head) => {
       const rows = axes.rows.map((name, row) => {
@@ -450,21 +456,11 @@ const Models = {
     item.append(make("div", { className: "axis", "aria-hidden": "true" }, pointer, ...counts));
   },
 
-  chooseFirst() { // The brightest cell of the row that the lesson speaks of.
-    const id = has(Models.seen, "self_attention") ? "self_attention" : orderOf(Models.seen)[0];
-    const heads = Models.seen[id].heads;
-    const task = Models.model.task;
-    const row = task === "Difference" || task === "Transformer" ? heads[0].weights.length - 1 : 0;
-    const brightest = heads.map((one) => Math.max(...one.weights[row]));
-    const head = largest(brightest);
-    Models.chosen = { id, head, row, column: largest(heads[head].weights[row]) };
-  },
-
   explain(place) {
     Models.chosen = Models.cellAt(place) ? place : { ...place, row: 0, column: 0 };
     const seen = Models.seen[Models.chosen.id];
     const head = seen.heads[Models.chosen.head];
-    const axes = Models.axesOf(Models.chosen.id);
+    const axes = axesOf(Models.model, Models.tokens, Models.chosen.id);
     const weight = head.weights[Models.chosen.row][Models.chosen.column];
     const rowName = axes.rows[Models.chosen.row];
     const columnName = axes.columns[Models.chosen.column];

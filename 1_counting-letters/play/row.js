@@ -1,0 +1,26 @@
+"use strict";
+
+// One row of attention: one query, its keys and values
+
+// Return what a row computes, from its query (depth) to the weighted mean. Where logits are given, nothing is
+// compared; where weights are, they are those that softmax gave, moved by hand.
+function computeRow({ query, keys, values, factor = 1, logits = null, weights = null }) {
+  const products = logits ? null : keys.map((key) => key.map((number, index) => number * query[index]));
+  const dots = products ? products.map(sum) : logits;
+  const scaled = logits || dots.map((product) => product / Math.sqrt(query.length));
+  const turned = scaled.map((logit) => factor * logit);
+  const exponentials = turned.map(Math.exp);
+  const computed = softmax(turned);
+  const given = weights || computed;
+  const parts = values.map((value, place) => value.map((number) => given[place] * number));
+  return {
+    products, dots, scaled, turned, exponentials, computed, parts, weights: given,
+    total: sum(exponentials), mean: transpose(parts).map(sum),
+  };
+}
+
+function mostImportant(products, count) { // Return the places of the products that are farthest from 0.
+  const order = range(products.length).sort((one, other) => Math.abs(products[other]) -
+    Math.abs(products[one]));
+  return order.slice(0, count);
+}

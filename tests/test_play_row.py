@@ -1,0 +1,137 @@
+"""One row of attention, step by step, in the page to play with: it computes what the formula does."""
+
+import re
+
+import numpy as np
+import pytest
+import test_play
+from selenium.webdriver.common.by import By
+
+CALM = {"features": [{"name": "prefers-reduced-motion", "value": "reduce"}]}
+PETS = np.eye(4)
+LINES = """
+    const number = (text) => Number(text.replace("−", "-"));
+    const figures = (line) => [...line.querySelectorAll(".figure")].map((cell) => number(cell.textContent));
+    return [...document.querySelectorAll("#row_steps [data-weight]")].map((weight) =>
+        [...figures(weight.parentNode), Number(weight.dataset.weight)]);
+"""
+STRIPS = """
+    const label = (strip) => strip.getAttribute("aria-label").replaceAll("−", "-");
+    const numbers = (strip) => label(strip).split(": ").pop().split(" ").map(Number);
+    return [...document.querySelectorAll(arguments[0])].map(numbers);
+"""
+
+
+def lines(page):
+    """Return what stands beside each key, float (keys, numbers); the last number is the weight."""
+    return np.array(page.driver.execute_script(LINES))
+
+
+def press(page, name):
+    page.find("row_steps").find_element(By.CSS_SELECTOR, f"[data-step={name}]").click()
+
+
+def reaches(page, step, weights, mean):
+    """Wait until the row is at a step, with the weights and the mean in sight or not."""
+
+    def opacity(part):
+        return page.find("row_steps").find_element(By.CSS_SELECTOR, part).value_of_css_property("opacity")
+
+    expected = (str(step), str(int(weights)), str(int(mean)))
+    page.wait(lambda: (page.find("row_steps").get_attribute("data-at"), opacity(".all"),
+                       opacity(".bottom .mean")) == expected, 10)  # fmt: skip
+
+
+def test_the_example_is_that_of_lesson_1(page):
+    """Four names as keys, four pets as values; one goes on, back, and asks for somebody else."""
+    page.driver.set_window_size(1280, 900)
+    page.visit("#row")
+    reaches(page, 0, False, False)
+    for step, shown in enumerate([(False, False)] * 3 + [(True, False)] * 2 + [(True, True)], start=1):
+        press(page, "next")
+        reaches(page, step, *shown)
+    press(page, "next")
+    press(page, "back")
+    reaches(page, 5, True, False)
+    press(page, "play")
+    reaches(page, 6, True, True)
+    for owner, strength in enumerate((2.8, 6, 0, 8)):
+        page.find("row_names").find_element(By.CSS_SELECTOR, f":nth-child({owner + 1})").click()
+        move = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'));"
+        page.driver.execute_script(move, page.find("row_strength"), strength)
+        dots = strength * PETS[owner]
+        weights = test_play.softmax(dots / 2)
+        np.testing.assert_allclose(
+            lines(page)[:, :3], np.array([dots, dots / 2, np.exp(dots / 2)]).T, rtol=5e-3
+        )
+        np.testing.assert_allclose(lines(page)[:, 3], weights, atol=1e-6)
+        mean = re.findall(r"([\d.]+) \w+", page.find("row_steps").find_element(By.CLASS_NAME, "result").text)
+        np.testing.assert_allclose([float(number) for number in mean], weights @ PETS, atol=0.0051)
+
+
+def test_a_finished_picture_where_nothing_may_move(page):
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", CALM)
+    page.visit("#row")
+    reaches(page, 6, True, True)
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.parametrize("factor", [1, 0, 1.5])
+def test_a_row_of_a_model_is_the_formula(page, factor):
+    """From the query and the keys of 64 numbers to their mean, and the products that matter most."""
+    arrays, _ = test_play.contents(test_play.embedded()["counting"])
+    page.driver.set_window_size(1280, 900)
+    page.visit(f"#row=counting&letters=AC+BA&cell=attention,0,1,1&attention={factor}")
+    page.wait(lambda: page.all("#row_steps svg"))
+    keys = (arrays["key_layer/kernel"] + arrays["key_layer/bias"])[[1, 3, 0, 2, 1]]
+    query = arrays["query"][0, 1]
+    logits = keys @ query / 8
+    weights = test_play.softmax(factor * logits)
+    columns = [
+        8 * logits,
+        logits,
+        *([factor * logits] if factor != 1 else []),
+        np.exp(factor * logits),
+        weights,
+    ]
+    np.testing.assert_allclose(lines(page), np.array(columns).T, rtol=5e-3, atol=5.1e-3)
+    np.testing.assert_allclose(lines(page)[:, -1], weights, atol=1e-5)
+    drawn = {
+        kind: page.driver.execute_script(STRIPS, f"#row_steps svg.{kind}")
+        for kind in ("query", "key", "value")
+    }
+    np.testing.assert_allclose(drawn["query"], [query], rtol=1e-3)
+    np.testing.assert_allclose(drawn["key"], keys, rtol=1e-3)
+    np.testing.assert_allclose(drawn["value"], [*keys, weights @ keys], rtol=1e-3, atol=1e-4)
+    products = query * keys[1]
+    largest = products[np.argsort(-np.abs(products))[:4]]
+    press(page, "average")
+    reaches(page, 6, True, True)
+    told = [row.text.replace("−", "-").split()[-1] for row in page.all(".matter tr")]
+    expected = [*largest, products.sum() - largest.sum(), products.sum()]
+    np.testing.assert_allclose([float(number) for number in told], expected, atol=0.0051)
+
+
+EVERY_ROW = """
+    const [name, factors] = arguments;
+    const model = library[name].model;
+    const tokens = usual(model);
+    const shown = { model, tokens, moves: [], ...model.run(tokens, factors) };
+    const far = (left, right) => Math.max(...left.map((number, index) => Math.abs(number - right[index])));
+    return Object.keys(shown.seen).flatMap((id) => shown.seen[id].heads.flatMap((seen, head) =>
+        seen.weights.map((weights, row) => {
+            const source = rowOfModel(shown, { id, head, row, column: 0 });
+            const computed = computeRow({ ...source, weights: null });
+            return Math.max(far(computed.weights, weights), far(computed.mean, seen.context[row]));
+        })));
+"""
+
+
+@pytest.mark.parametrize("factor", [1, 0, 1.5])
+def test_every_row_of_every_model_is_computed_as_the_model_does(page, factor):
+    """The model's own weights are tested against the programs; here, what a row is said to consist of."""
+    for name in test_play.embedded():
+        factors = dict.fromkeys(page.driver.execute_script(
+            "const { model } = library[arguments[0]]; return Object.keys(model.run(usual(model)).seen)", name
+        ), factor)  # fmt: skip
+        assert max(page.driver.execute_script(EVERY_ROW, name, factors)) < 1e-9, name
