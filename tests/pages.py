@@ -44,7 +44,7 @@ def main():
             continue
         command = ["pandoc", "--from=gfm", "--to=html", "--wrap=none", str(path)]
         text = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout
-        for link in re.findall(r'(?:href|src)="(?!\w+:)([^"#]+)', text):
+        for link in re.findall(r'(?:href|src|srcset)="(?!\w+:)([^"#]+)', text):
             linked = (path.parent / link).resolve()
             if linked not in files:
                 files.append(linked)
