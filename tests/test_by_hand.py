@@ -196,17 +196,6 @@ def test_transformer():
     check(text(3, "transformer.md"), known, section(3, "By hand", "transformer.md"))
 
 
-def test_mask():
-    """Each row of numbers on the page: a word, its logits, these with the mask, its weights."""
-    page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
-    logits = 1.4 * np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1]])
-    masked = np.where(np.tri(3, dtype=bool), logits, -np.inf)
-    rows = re.findall(r"^[AB](?: +(?:[\d.]+|−∞)){9}$", page, re.MULTILINE)
-    for row, *numbers in zip(rows, logits, masked, special.softmax(masked, axis=-1), strict=True):
-        shown = [number.replace("−∞", "-inf") for number in row.split()[1:]]
-        assert [float(number) for number in shown] == pytest.approx(np.ravel(numbers), abs=0.0005)
-
-
 def test_a_mask_for_attend():
     """The line that an exercise of the last page adds to what an exercise of Lesson 1 has written."""
     source = program.script(1).with_name("README.md").read_text(encoding="utf-8")

@@ -145,34 +145,27 @@ def draw_arrays(cache):
 
 
 def draw_heads(cache):
-    """Draw all heads of one model: the two that find the answer large, with their looks, the others small."""
+    """Draw two heads of one model, side by side, with rings around the weights that find the answer."""
     words, weights = TEXT.split(), heads_of(cache)
-    first, second = best_heads(weights)
-    figure = pyplot.figure(figsize=(10, 9.7), layout="constrained")
-    grid = figure.add_gridspec(3, 6, height_ratios=(2.3, 1, 1))
-    shown = [(0, first), (1, second)]
-    others = [place for place in np.ndindex(2, 4) if place not in shown]
-    for number, (layer, head) in enumerate(shown + others):
-        large = number < 2
-        row, column = (0, 3 * number) if large else (1 + (number - 2) // 3, 2 * ((number - 2) % 3))
-        axes = figure.add_subplot(grid[row, column : column + (3 if large else 2)])
-        image = axes.imshow(np.where(np.tri(len(words)), weights[layer, head], np.nan), vmin=0, vmax=1)
-        axes.set_title(f"Layer {layer + 1}, head {head + 1}", fontsize=17)
-        axes.set_xticks(range(len(words)) if large else [], words if large else [], rotation=90, fontsize=15)
-        axes.set_yticks(range(len(words)) if large else [], words if large else [], fontsize=15)
-        if number == 0:
-            axes.set(xlabel="… attends to this word", ylabel="This word …")
-            ringed = [(pet, pet - 1) for pet in PETS]
-        elif number == 1:
-            ringed = [(QUESTION, RIGHT)]
-            arrow = {"arrowstyle": "-|>", "color": RING["edgecolor"], "linewidth": 3.5, "mutation_scale": 25}
-            axes.annotate("", (RIGHT + 0.5, QUESTION), (QUESTION, QUESTION), arrowprops=arrow)
-        for row, column in ringed if large else ():
-            axes.add_patch(matplotlib.patches.Circle((column, row), 0.55, **RING))
+    figure, planes = pyplot.subplots(1, 2, figsize=(10, 6), layout="constrained")
+    found = [[(pet, pet - 1) for pet in PETS], [(QUESTION, RIGHT)]]
+    titles = (
+        "Layer 1: each pet attends\nto the word before it",
+        "Layer 2: the question\nattends to the right pet",
+    )
+    for layer, (plane, head, title) in enumerate(zip(planes, best_heads(weights), titles, strict=True)):
+        image = plane.imshow(np.where(np.tri(len(words)), weights[layer, head], np.nan), vmin=0, vmax=1)
+        plane.set_title(title, fontsize=17)
+        plane.set_xticks(range(len(words)), words, rotation=90, fontsize=15)
+        plane.set_yticks(range(len(words)), words, fontsize=15)
+        for row, column in found[layer]:
+            plane.add_patch(matplotlib.patches.Circle((column, row), 0.55, **RING))
             text = f"{weights[layer, head, row, column]:.2f}".removeprefix("0")
-            axes.text(column, row, text, ha="center", va="center", fontsize=12)
-    bar = figure.colorbar(image, ax=figure.axes, location="bottom", shrink=0.6, aspect=30)
-    bar.set_label("Attention weight", fontsize=16)
+            plane.text(column, row, text, ha="center", va="center", fontsize=12)
+    planes[0].set_xlabel("… attends to this word", fontsize=15)
+    planes[0].set_ylabel("This word …", fontsize=15)
+    bar = figure.colorbar(image, ax=planes, location="bottom", shrink=0.6, aspect=30)
+    bar.set_label("Attention weight", fontsize=15)
     pictures.save(figure, 3, "transformer_heads")
 
 
