@@ -1,21 +1,35 @@
 """Render the project as a site, by pandoc: the front page and every file that a page links to."""
 
 import argparse
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# The pages of the course in their order, and what the head of each page calls them.
+COURSE = {
+    "README.md": "attention-primer",
+    "1_counting-letters/README.md": "1 Counting",
+    "2_difference/README.md": "2 Difference",
+    "3_signal/README.md": "3 Signal",
+    "3_signal/transformer.md": "Transformer",
+    "3_signal/did_it_need_attention.md": "Detective work",
+    "1_counting-letters/play.html": "Play",
+}
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <link rel="stylesheet" href="{home}pages.css">
-<nav><a href="{home}index.html">attention-primer</a>{code}</nav>
+<nav aria-label="Course">
+{course}
+</nav>
 <main>
 {text}</main>
+<nav aria-label="Next">{following}{code}</nav>
 </html>
 """
 
@@ -23,6 +37,28 @@ PAGE = """<!DOCTYPE html>
 def on_site(link):
     """Return a link of the project as one of the site, where a folder's README.md is its index.html."""
     return link.replace("README.md", "index.html").replace(".md", ".html")
+
+
+def link_to(name, here, text, attributes=""):
+    """Return a link, HTML, to a page of the project from another, both paths from the project's folder."""
+    goal = on_site(os.path.relpath(name, pathlib.PurePath(here).parent).replace(os.sep, "/"))
+    return f'<a href="{goal}"{attributes}>{text}</a>'
+
+
+def course_of(here):
+    """Return the links at the head of a page, HTML: to the pages of the course, with this one marked."""
+    marks = {here: ' aria-current="page"'}
+    return "\n".join(link_to(name, here, text, marks.get(name, "")) for name, text in COURSE.items())
+
+
+def following(here):
+    """Return the link at the foot of a page: to the next page of the course, or back to the lesson."""
+    if here in COURSE:
+        name = list(COURSE)[list(COURSE).index(here) + 1]
+        return link_to(name, here, f"Next: {COURSE[name]} →")
+    lesson = str(pathlib.PurePosixPath(here).with_name("README.md"))
+    name = lesson if lesson in COURSE else "README.md"
+    return link_to(name, here, f"← Back to {COURSE[name]}")
 
 
 def main():
@@ -34,7 +70,7 @@ def main():
     arguments.folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "tests" / "pages.css", arguments.folder)
     code = f' <a href="{arguments.code}">Code</a>' if arguments.code else ""
-    files = [ROOT / "README.md"]
+    files = [ROOT / name for name in COURSE]
     for path in files:  # The list grows, as each page adds what it links to.
         name = path.relative_to(ROOT)
         goal = arguments.folder / on_site(str(name))
@@ -42,15 +78,21 @@ def main():
         if path.suffix != ".md":
             shutil.copy(path, goal)
             continue
-        command = ["pandoc", "--from=gfm", "--to=html", "--wrap=none", str(path)]
+        command = ["pandoc", "--from=gfm+tex_math_dollars", "--to=html", "--mathml", "--wrap=none", str(path)]
         text = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout
         for link in re.findall(r'(?:href|src|srcset)="(?!\w+:)([^"#]+)', text):
             linked = (path.parent / link).resolve()
             if linked not in files:
                 files.append(linked)
         text = re.sub(r'href="(?!\w+:)[^"]+"', lambda found: on_site(found[0]), text)
-        title = re.sub("<[^>]+>", "", re.search("<h1.*?</h1>", text)[0])
-        page = PAGE.format(title=title, home="../" * (len(name.parts) - 1), code=code, text=text)
+        page = PAGE.format(
+            title=re.sub("<[^>]+>", "", re.search("<h1.*?</h1>", text)[0]),
+            home="../" * (len(name.parts) - 1),
+            course=course_of(name.as_posix()),
+            text=text,
+            following=following(name.as_posix()),
+            code=code,
+        )
         goal.write_text(page, encoding="utf-8")
 
 

@@ -53,7 +53,22 @@ def test_every_page_becomes_one_with_its_title_its_folds_and_no_markdown_left(si
         assert f"# {html.unescape(title)}" == source.splitlines()[0].replace("`", "")
         assert pages[path].count("<details>") == source.count("<details>")
         words = re.sub(r"<[^>]+>", "", re.sub(r"(?s)<code.*?</code>", "", pages[path]))
-        assert not re.findall(r"\*\*|\]\(|```|^#+ |\|-", words, re.MULTILINE), path
+        assert not re.findall(r"\*\*|\]\(|```|^#+ |\|-|\$", words, re.MULTILINE), path
+
+
+def test_the_foot_of_each_page_leads_through_the_course_and_its_head_to_every_page_of_it(site, pages):
+    """From the front page, six pages, and then the page to play with."""
+    here, walked = site / "index.html", []
+    while here in pages:
+        walked.append(here)
+        here = (here.parent / re.search(r"<nav[^>]*Next[^>]*><a href=\"([^\"]*)", pages[here])[1]).resolve()
+    assert len(walked) == len(set(walked)) == 6 and here.name == "play.html"
+    for path, text in pages.items():
+        head = text.partition("<main>")[0]
+        assert [(path.parent / goal).resolve() for goal, _ in links(head) if ".css" not in goal] == [
+            *walked,
+            here,
+        ]
 
 
 def test_every_link_leads_somewhere(site, pages):
