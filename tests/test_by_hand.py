@@ -23,6 +23,11 @@ def section(task, heading, name="README.md"):
     return text(task, name).partition(f" ## {heading} ")[2].partition(" ## ")[0]
 
 
+def before_the_code(task):
+    """Return the text of a lesson up to the first lines of its program."""
+    return text(task).partition("```python")[0]
+
+
 def attend(query, vectors):
     """Return dot products, logits, weights and weighted mean; the vectors are keys and values in one."""
     products = np.array(vectors, dtype=float) @ query
@@ -61,21 +66,29 @@ def check(page, known, by_hand=""):
 
 
 def test_counting():
-    letters, query = dict(zip(" ABC", np.eye(4), strict=True)), (0, 2.8, 0, 0)
-    known = [query, (0, 0, 2.8, 0), *attend(query, [letters[letter] for letter in "AB BC"])]
-    known += [np.exp(known[3]), [np.exp(known[3]).sum()]]
-    known.append(attend((0, 0, 2.8, 0), [letters[letter] for letter in "AB BC"])[2])
+    """Ben's pet, three other queries, exp against a plain division, letters, and what they cost."""
+    unit, known = np.eye(4), []
+    for query in ((0, 2.8, 0, 0), (0, 6, 0, 0), (0, -2.8, 0, 0), (0, 0, 0, 0)):
+        _, logits, weights, mean = attend(query, unit)
+        known += [query, logits, np.exp(logits), [np.exp(logits).sum()], weights, mean]
+        swapped = weights @ unit[[1, 0, 2, 3]]
+        assert (swapped == mean).all() == (not any(query))
+    known += softmaxes((2, 1, 0, -1), (16, 8, 0, -8))
+    known += [(2.4, 5.4, 2.4 / 5.4)]  # Divided by the sum of the logits.
+    letters, prices = dict(zip(" ABC", unit, strict=True)), dict(zip(" ABC", (0, 3, 5, 1), strict=True))
+    for query in ((0, 2.8, 0, 0), (0, 0, 2.8, 0)):
+        weights, mean = attend(query, [letters[letter] for letter in "AB BC"])[2:]
+        known += [query, weights, mean, [weights @ [prices[letter] for letter in "AB BC"]]]
     ratio = np.exp(1.4)
     for count, sequence in enumerate(("BCBCB", "ABCBC", "AABCB", "AAABC")):
-        weights = attend(query, [letters[letter] for letter in sequence])[2]
+        weights = attend((0, 2.8, 0, 0), [letters[letter] for letter in sequence])[2]
         share = weights[[letter == "A" for letter in sequence]].sum()
         assert share == pytest.approx(count * ratio / (count * ratio + 5 - count))
         known.append([share, count * ratio, count * ratio + 5 - count])
-    known.append((query[1], 2.4, 6.4, 2.4 / 6.4))  # Divided by the sum of the logits.
     vectors = np.array([(1, 3, 5, 7), (2, 6, 10, 14)])
     normalized = [(vector - vector.mean()) / vector.std() for vector in vectors]
     assert normalized[0] == pytest.approx(normalized[1])
-    check(text(1), [*known, normalized[0]], section(1, "By hand"))
+    check(text(1), [*known, normalized[0]], before_the_code(1))
 
 
 def test_counting_in_code(capsys):
