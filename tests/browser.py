@@ -27,7 +27,7 @@ SEEN = """
     const rows = (table) => all(table, "tr").slice(1).map((row) => all(row, "td").map(weightOf));
     const weightOf = (cell) => Number(cell.dataset.weight);
     const items = all(document, "#answers [data-answer]");
-    const sliders = all(document, "[type=range]");
+    const sliders = all(document, "#stage [type=range]");
     const tables = (slider) => all(slider.closest("section"), "table").map(rows);
     return {
         answers: items.map((item) => item.dataset.answer),

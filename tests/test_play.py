@@ -284,16 +284,20 @@ def test_the_ruler_is_the_usual_weight_of_each_count(saved, page):
             assert reading == np.argmin(np.abs(np.array(ruler) - total))
 
 
-STRIPS = """
-    return [...document.querySelectorAll("#cell .strip")].map((strip) => {
-        const numbers = strip.getAttribute("aria-label").replaceAll("−", "-").split(": ").pop();
-        return numbers.split(" ").map(Number);
-    });
+CELL = """
+    const read = (text) => Number(text.replace("−", "-"));
+    const figures = (line) => [...line.querySelectorAll(".figure")].map((cell) => read(cell.textContent));
+    const numbers = (strip) => strip.getAttribute("aria-label").split(": ").pop().split(" ").map(read);
+    const weights = [...document.querySelectorAll("#cell [data-weight]")];
+    const lines = weights.map((cell) => [...figures(cell.parentNode), Number(cell.dataset.weight)]);
+    const strips = [...document.querySelectorAll("#cell_rest .numbers")].map(numbers);
+    const chances = [...document.querySelectorAll("#cell .chances li > :last-child")];
+    return [lines, strips, chances.map((chance) => parseInt(chance.textContent))];
 """
 
 
 def test_a_cell_explains_itself_to_the_end(saved, page):
-    """By keyboard, then by mouse: from the dot product to the weight, the weighted mean and the chances."""
+    """By keyboard, then by mouse: from the dot products to the weights, the weighted mean and the chances."""
     _, path = saved("1")
     arrays, _ = contents(path)
     page.open(path)
@@ -308,22 +312,17 @@ def test_a_cell_explains_itself_to_the_end(saved, page):
             webdriver.ActionChains(page.driver).move_to_element(cell).click().perform()
         keys = (arrays["key_layer/kernel"] + arrays["key_layer/bias"])[[1, 3, 2, 2, 0, 1]]
         query = arrays["query"][0, row]
-        products = keys @ query
-        powers = np.exp(1.5 * products / 8)
-        text = page.find("cell").text.replace("−", "-")
-        found = [float(number) for number in re.findall(r"\n(-?[\d.]+)$", text, re.MULTILINE)[:5]]
-        expected = [products[column], products[column] / 8, 1.5 * products[column] / 8, powers[column]]
-        np.testing.assert_allclose(found, [*expected, powers[column] / powers.sum()], rtol=2e-3)
-        assert f"column {column} ({letter})" in text and f"÷ {powers.sum():.4g}"[:5] in text
-        mean = powers / powers.sum() @ keys
-        sums = mean + query
+        logits = keys @ query / 8
+        powers = np.exp(1.5 * logits)
+        weights = powers / powers.sum()
+        lines, strips, bars = page.driver.execute_script(CELL)
+        columns = np.array([8 * logits, logits, 1.5 * logits, powers, weights]).T
+        np.testing.assert_allclose(lines, columns, rtol=5e-3, atol=5.1e-3)
+        assert letter in page.find("cell_title").text
+        assert f"{weights[column]:.2f}"[1:] in page.find("cell_title").text
+        sums = weights @ keys + query
         normalized = (sums - sums.mean()) / np.sqrt(sums.var() + 1e-3)
         output = normalized * arrays["attention/layer_norm/gamma"] + arrays["attention/layer_norm/beta"]
-        strips = page.driver.execute_script(STRIPS)
-        vectors = (keys[column], keys[column] * powers[column] / powers.sum(), mean, sums, output)
-        for strip, vector in zip(strips, vectors, strict=True):
+        for strip, vector in zip(strips, (weights @ keys, sums, output), strict=True):
             np.testing.assert_allclose(strip, vector, rtol=1e-3, atol=1e-5)
-        assert f"÷ {np.sqrt(sums.var() + 1e-3):.4g}"[:6] in text
-        chances = page.seen()["chances"][row]
-        bars = [int(bar.text.split("%")[0]) for bar in page.all("#cell .bars li")]
-        np.testing.assert_allclose(bars, 100 * np.array(chances), atol=0.5001)
+        np.testing.assert_allclose(bars, 100 * np.array(page.seen()["chances"][row]), atol=0.5001)

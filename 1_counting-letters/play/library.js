@@ -80,18 +80,20 @@ let opened = 0; // How many files.
 
 async function openFile(file) {
   $("checkpoint").value = ""; // So that a file of the same name can be opened again.
+  let model;
   try {
-    const model = readCheckpoint(await file.arrayBuffer());
-    opened += 1;
-    const name = `own_${opened}`;
-    const title = `${file.name}: ${model.task}, step ${model.step}`;
-    addModel(name, { title, command: "Your file stays on your computer.", hint: HINTS.own, model });
-    const asked = Models.waiting;
-    Models.openModel(name, usual(model));
-    if (asked) { // The address told what to show of it.
-      Models.showAsked(name, asked);
-    }
+    model = readCheckpoint(await file.arrayBuffer());
   } catch (error) {
     say(`${file.name}: ${error.reason || "it is damaged, or no checkpoint"}.`);
+    return;
+  }
+  opened += 1;
+  const name = `own_${opened}`;
+  const title = `${file.name}: ${model.task}, step ${model.step}`;
+  addModel(name, { title, command: "Your file stays on your computer.", hint: HINTS.own, model });
+  const asked = Models.waiting;
+  Models.openModel(name, usual(model));
+  if (asked) { // The address told what to show of it.
+    Models.showAsked(name, asked);
   }
 }

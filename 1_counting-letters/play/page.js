@@ -4,7 +4,6 @@
 
 const VIRIDIS = ["440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b",
   "fde725"];
-const BLUES_TO_REDS = ["2166ac", "67a9cf", "f7f7f7", "ef8a62", "b2182b"];
 
 function $(id) {
   return document.getElementById(id);
@@ -42,9 +41,22 @@ function paint(cell, place) { // Give a cell its colour, and its number the bett
   cell.style.color = luminance > 0.179 ? "#000" : "#fff";
 }
 
-function gradient(colours) {
-  const stops = range(21).map((index) => `rgb(${colourAt(colours, index / 20)})`);
-  return `linear-gradient(to right, ${stops.join(", ")})`;
+// One scale for all weights of the page: the same colour is the same weight everywhere. A square root tells small
+// weights apart.
+function paintWeight(cell, weight) {
+  paint(cell, Math.sqrt(weight));
+}
+
+function drawScale() { // Return what tells which colour is which weight.
+  const stops = range(21).map((index) => `rgb(${colourAt(VIRIDIS, index / 20)})`);
+  const colours = make("div", { className: "colours" });
+  colours.style.backgroundImage = `linear-gradient(to right, ${stops.join(", ")})`;
+  const ends = [0, 0.05, 0.2, 0.5, 1].map((weight) => {
+    const mark = make("small", {}, weight % 1 ? share(weight) : String(weight));
+    mark.style.left = `${100 * Math.sqrt(weight)}%`;
+    return mark;
+  });
+  return [colours, make("p", { className: "ends", "aria-hidden": "true" }, ...ends)];
 }
 
 function share(number) {
@@ -61,10 +73,6 @@ function percent(chance) {
 
 function signs(tokens) { // As the pages print them.
   return tokens.map((token) => (token === " " ? "␣" : token));
-}
-
-function header(name, number, scope) {
-  return make("th", { scope }, name, make("small", {}, String(number)));
 }
 
 function announce(text) { // To who does not see the page.
@@ -91,34 +99,39 @@ function tell(right, model, length) {
   return `Right for ${right.toLocaleString("en")} of 1,000 ${model.describe(length)}.`;
 }
 
-function onTyping(id, model, then) { // Read a field, and leave the cursor where it is.
-  const read = (event) => {
-    const field = $(id);
+function onTyping(id, model, then) { // Read a field, and write as the page does, so that Ctrl+Z still works.
+  const field = $(id);
+  const write = (text) => document.execCommand("insertText", false, text); // The one way that can be undone.
+  field.addEventListener("beforeinput", (event) => {
+    const text = event.data === null || event.data === undefined ? "" : model().tidy(event.data);
+    if (text !== "" && text !== event.data && event.cancelable && !event.isComposing) {
+      event.preventDefault();
+      write(text);
+    }
+  });
+  const read = (event) => { // What came another way is tidied now, but not while one undoes,
     const place = field.selectionStart;
     const text = model().tidy(field.value);
-    if (field.value !== text && !event.isComposing) { // A phone's keyboard would write its word once more.
+    const undone = /^history/.test(event.inputType || "");
+    if (field.value !== text && !undone && !event.isComposing) { // nor while a phone's keyboard completes a word.
       field.value = text;
       field.setSelectionRange(place, place);
     }
     then(model().split(text));
   };
-  $(id).oninput = read;
-  $(id).addEventListener("compositionend", read);
-}
-
-function brightest(model, tokens) { // Where the colours of a heatmap end, as in main.py's pictures.
-  return Math.max(2 / tokens.length, ...model.run(tokens).seen.attention.heads[0].weights.flat());
+  field.oninput = read;
+  field.addEventListener("compositionend", read);
 }
 
 // Draw a small heatmap with an answer at the end of each row. Whether it is right is said only if judged.
-function drawVoted(table, model, tokens, judged, end) {
+function drawVoted(table, model, tokens, judged) {
   const seen = model.run(tokens);
   const weights = seen.seen.attention.heads[0].weights;
   const rows = model.outputs(tokens).map((name, row) => {
     const cells = weights[row].map((weight) => {
       const cell = make("td", { className: "cell" }, share(weight));
       cell.dataset.weight = weight;
-      paint(cell, weight / end);
+      paintWeight(cell, weight);
       return cell;
     });
     const answer = model.classes[largest(seen.chances[row])];
@@ -139,19 +152,6 @@ function drawVoted(table, model, tokens, judged, end) {
 function verdict(answer, right) {
   const good = answer === right;
   return make("span", { className: good ? "right" : "wrong" }, good ? "✓ right" : `✗ should be ${right}`);
-}
-
-function strip(what, vector, scale, note) { // A vector as a row of colours.
-  const width = 100 / vector.length;
-  const stops = vector.map((number, index) => {
-    const colour = colourAt(BLUES_TO_REDS, 0.5 + (0.5 * number) / scale);
-    return `rgb(${colour}) ${index * width}% ${(index + 1) * width}%`;
-  });
-  const coloured = make("div", { className: "strip", role: "img" });
-  coloured.setAttribute("aria-label", `${what}: ${vector.map(short).join(" ")}`);
-  coloured.style.backgroundImage = `linear-gradient(to right, ${stops.join(", ")})`;
-  return make("div", {}, make("p", { className: "beside" }, make("span", {}, what), make("small", {}, note)),
-    coloured);
 }
 
 function sizeOf(vector) { // Return how far from 0 its numbers go, as what one divides by: 1 if all are 0.

@@ -24,8 +24,18 @@ function firstCell(model, seen) { // The brightest cell of the row that the less
   return { id, head, row, column: largest(heads[head].weights[row]) };
 }
 
-function equation(what, number) {
-  return make("p", { className: "step" }, make("span", {}, what), make("b", {}, number));
+// Return where a cell goes when the letters change: its row stays the last one, and its column the brightest one,
+// where they were.
+function followed(place, before, after) {
+  const [old, heads] = [before, after].map((seen) => seen[place.id].heads[place.head].weights);
+  const row = place.row === old.length - 1 ? heads.length - 1 : Math.min(place.row, heads.length - 1);
+  const brightest = place.column === largest(old[place.row]);
+  return { ...place, row, column: brightest ? largest(heads[row]) : Math.min(place.column, heads[row].length - 1) };
+}
+
+function ordinal(number) {
+  const ending = { 1: "st", 2: "nd", 3: "rd" }[number % 10] || "th";
+  return `${number}${[11, 12, 13].includes(number % 100) ? "th" : ending}`;
 }
 
 function sameRow(one, other) {
@@ -50,11 +60,12 @@ const Models = {
   moves: [], // and the weight that was moved by hand.
   chances: [], // What comes out for each output step,
   seen: {}, // and what each attention did.
-  ends: {}, // The weight at which the colours of each attention end.
   chosen: { id: "attention", head: 0, row: 0, column: 0 }, // The cell that is explained.
   taken: null, // The cell whose weight is about to be moved.
   dragged: null, // The cell on which a pointer went down.
   target: null, // The cell above which it is now.
+  typing: false, // Whether the letters are just being typed: then the field stays as it is.
+  row: null, // The OneRow of the chosen cell.
   waiting: null, // Letters and sliders of an address whose model is not here yet.
   stopMeasuring: () => {},
   timer: 0,
@@ -63,17 +74,26 @@ const Models = {
     $("model").onchange = () => {
       const name = $("model").value;
       const model = library[name].model;
-      const fits = Models.model.length === model.length && model.problem(Models.tokens) === "";
+      const fits = Models.tokens.length === model.length && model.problem(Models.tokens) === "";
       Models.openModel(name, fits ? Models.tokens : usual(model)); // Letters that fit stay.
     };
     const setLetters = (tokens) => Models.change({ tokens, moves: [] });
-    onTyping("letters", () => Models.model, setLetters);
+    onTyping("letters", () => Models.model, (tokens) => {
+      Models.typing = true;
+      setLetters(tokens);
+      Models.typing = false;
+    });
     $("random").onclick = () => {
       setLetters(Models.model.draw(dice(anySeed()), Math.min(Models.model.length, 100)));
     };
     $("usual").onclick = () => setLetters(usual(Models.model));
     $("checkpoint").onchange = () => openFile($("checkpoint").files[0]);
+    Models.row = new OneRow($("cell_row"));
+    $("cell_close").onclick = Models.closeSheet;
+    $("cell_large").onclick = () => Row.openCell({ ...Models, cell: Models.chosen });
     const stage = $("stage");
+    stage.addEventListener("mouseover", (event) => Models.light(placeOf(event) || Models.chosen));
+    stage.addEventListener("mouseleave", () => Models.light(Models.chosen));
     stage.addEventListener("pointerdown", Models.startDrag);
     stage.addEventListener("pointermove", Models.moveDrag);
     stage.addEventListener("pointerup", Models.endDrag);
@@ -177,9 +197,9 @@ const Models = {
     }
     const sameModel = Models.name === name;
     const same = sameModel && String(Models.tokens) === String(tokens);
+    const before = Models.seen;
     Object.assign(Models, { name, model, tokens, factors, moves, ...model.run(tokens, factors, moves) });
     if (!same) {
-      Models.ends = Models.measureEnds();
       Models.taken = null; // It was a cell of other letters.
     }
     if (!sameModel) {
@@ -191,13 +211,19 @@ const Models = {
     }
     if (!sameModel) {
       Models.chosen = firstCell(model, Models.seen);
+      Models.closeSheet();
+    } else if (!same) {
+      Models.chosen = followed(Models.chosen, before, Models.seen);
     }
     Models.draw();
     Shell.writeAddress();
     $("accuracy").className = "quiet old";
     Models.stopMeasuring();
     clearTimeout(Models.timer);
-    Models.timer = setTimeout(Models.measureShown, 300); // When one rests.
+    Models.timer = setTimeout(() => { // When one rests.
+      const measuring = Models.measureShown(model, tokens.length, factors, moves);
+      Models.stopMeasuring = inSlices(measuring, 8, () => {});
+    }, 300);
   },
 
   change(changes) { // Show what is shown, but for some changes.
@@ -206,7 +232,7 @@ const Models = {
   },
 
   draw() { // Draw what changes with a slider or a weight moved by hand.
-    if (document.activeElement !== $("letters")) {
+    if (!Models.typing) {
       $("letters").value = Models.model.join(Models.tokens);
     }
     orderOf(Models.seen).forEach(Models.colourHeatmaps);
@@ -215,35 +241,18 @@ const Models = {
     Models.explain(Models.chosen);
   },
 
-  measureEnds() { // Return where the colours end: at the largest weight of each attention at × 3.
-    const ends = {};
-    for (const id of Object.keys(Models.seen)) {
-      const heads = Models.model.run(Models.tokens, { [id]: 3 }).seen[id].heads;
-      const weights = heads.map((head) => head.weights.flat()).flat();
-      ends[id] = Math.min(1, Math.max(2 / heads[0].weights[0].length, ...weights));
-    }
-    return ends;
-  },
-
-  *measureState() {
-    const model = Models.model;
+  *measureShown(model, length, factors, moves) { // The score first; then the ruler, which goes on where it was.
+    const right = yield* measureRight(model, length, factors);
+    $("accuracy").textContent = tell(right, model, length) + (moves.length ? " (Without the weight that you moved.)"
+      : "");
+    $("accuracy").className = "quiet";
+    const answers = [...$("answers").children].map((item) => item.dataset.told);
+    announce(`${answers.join("; ")}. ${$("accuracy").textContent}`);
     if (model.task === "Counting Letters" && !model.ruler) {
-      model.ruler = yield* measureRuler(model);
+      model.measuring = model.measuring || measureRuler(model);
+      model.ruler = yield* model.measuring;
       Models.drawAnswers();
     }
-    return yield* measureRight(model, Models.tokens.length, Models.factors);
-  },
-
-  measureShown() {
-    const model = Models.model;
-    const length = Models.tokens.length;
-    Models.stopMeasuring = inSlices(Models.measureState(), 8, (right) => {
-      const without = Models.moves.length ? " (Without the weight that you moved.)" : "";
-      $("accuracy").textContent = tell(right, model, length) + without;
-      $("accuracy").className = "quiet";
-      const answers = [...$("answers").children].map((item) => item.dataset.told);
-      announce(`${answers.join("; ")}. ${$("accuracy").textContent}`);
-    });
   },
 
   drawModel() { // Draw what depends on the model alone.
@@ -302,7 +311,8 @@ const Models = {
     const section = make("section", { className: "box" }, make("h2", {}, titleOf(id)), slider,
       make("p", { className: "marks", "aria-hidden": "true" }, ...marks),
       make("p", { className: "beside" }, label, back),
-      make("div", { className: "shows", id: `${id} shows` }),
+      make("details", { className: "shows" }, make("summary", {}, "What does that show?"),
+        make("div", { id: `${id} shows` })),
       make("div", { className: "heads", id: `${id} heads` }),
       make("div", { className: "scale", id: `${id} scale` }));
     section.setAttribute("aria-label", titleOf(id));
@@ -320,9 +330,9 @@ const Models = {
           cell.place = { id, head, row, column };
           return cell;
         });
-        return make("tr", {}, header(name, row, "row"), ...cells);
+        return make("tr", {}, make("th", { scope: "row" }, name), ...cells);
       });
-      const above = axes.columns.map((name, column) => header(name, column, "col"));
+      const above = axes.columns.map((name) => make("th", { scope: "col" }, name));
       const line = make("tr", {}, make("th", {}), ...above);
       const table = make("table", { id: `${id} ${head}` }, line, ...rows);
       const title = `Head ${head + 1}`;
@@ -332,14 +342,7 @@ const Models = {
       return heads.length > 1 ? make("div", {}, make("h3", {}, title), table) : table;
     });
     $(`${id} heads`).replaceChildren(...tables);
-    const end = Models.ends[id];
-    const colours = make("div", { className: "colours" });
-    colours.style.backgroundImage = gradient(VIRIDIS);
-    $(`${id} scale`).replaceChildren(colours,
-      make("p", { className: "beside" }, make("small", {}, "0"), make("small", {}, "weight"),
-        make("small", {}, share(end))),
-      make("small", {}, "The colours keep this scale while you slide. Where it goes beyond the largest weight at " +
-        "× 1, the cells are darker here than in the program's picture."));
+    $(`${id} scale`).replaceChildren(...drawScale());
   },
 
   cellAt(place) {
@@ -358,7 +361,7 @@ const Models = {
           cell.dataset.weight = weight;
           if (head.allowed(row, column)) {
             cell.textContent = share(weight);
-            paint(cell, weight / Models.ends[id]);
+            paintWeight(cell, weight);
           }
         });
       });
@@ -456,64 +459,59 @@ const Models = {
     item.append(make("div", { className: "axis", "aria-hidden": "true" }, pointer, ...counts));
   },
 
-  explain(place) {
-    Models.chosen = Models.cellAt(place) ? place : { ...place, row: 0, column: 0 };
-    const seen = Models.seen[Models.chosen.id];
-    const head = seen.heads[Models.chosen.head];
-    const axes = axesOf(Models.model, Models.tokens, Models.chosen.id);
-    const weight = head.weights[Models.chosen.row][Models.chosen.column];
-    const rowName = axes.rows[Models.chosen.row];
-    const columnName = axes.columns[Models.chosen.column];
-    const { row, column } = Models.chosen;
-    const title = `Row ${row} (${rowName}) gives column ${column} (${columnName}) the weight ${share(weight)}`;
-    const parts = make("div", { className: "parts" }, Models.explainWeight(seen, head),
-      Models.explainMean(seen, head, columnName), Models.explainChances());
-    $("cell").replaceChildren(make("h2", {}, title), Models.drawMoving(head), parts);
+  explain(place) { // Choose a cell: its row is shown, and what comes of it.
+    Models.chosen = place;
+    const { id, head, row, column } = place;
+    const seen = Models.seen[id];
+    const weight = seen.heads[head].weights[row][column];
+    const axes = axesOf(Models.model, Models.tokens, id);
+    const what = Models.model.task === "Transformer" ? "word" : "letter";
+    const nameOf = (names, at) => (names.length === Models.tokens.length && names[at] === signs(Models.tokens)[at]
+      ? `${names[at]} (the ${ordinal(at + 1)} ${what})` : names[at]);
+    $("cell_title").textContent = `${nameOf(axes.rows, row)} gives ${nameOf(axes.columns, column)} the weight ` +
+      share(weight);
+    Models.drawMoving(weight);
+    Models.row.show(rowOfModel(Models, place));
+    $("cell_rest").replaceChildren(Models.explainMean(seen), Models.explainChances());
     for (const cell of document.querySelectorAll(".chosen, .taken")) {
       cell.classList.remove("chosen", "taken");
     }
     for (const cell of document.querySelectorAll("#stage td[tabindex='0']")) {
       cell.tabIndex = -1;
     }
-    Models.cellAt(Models.chosen).classList.add("chosen");
+    Models.cellAt(place).classList.add("chosen");
+    Models.light(place);
     // One stop for the Tab key in each heatmap; the arrow keys go on from there.
     for (const cell of document.querySelectorAll("#stage tr:nth-child(2) td.cell:nth-child(2)")) {
-      const { id, head } = cell.place;
-      (Models.cellAt({ ...Models.chosen, id, head }) || cell).tabIndex = 0;
+      (Models.cellAt({ ...place, id: cell.place.id, head: cell.place.head }) || cell).tabIndex = 0;
     }
     if (Models.taken) {
       Models.cellAt(Models.taken).classList.add("taken");
     }
   },
 
-  explainWeight(seen, head) { // From the query and the key to the weight.
-    const logits = head.logits[Models.chosen.row];
-    const logit = logits[Models.chosen.column];
-    const exponentials = logits.map((number, column) =>
-      (head.allowed(Models.chosen.row, column) ? Math.exp(seen.factor * number) : 0));
-    const part = make("div", {}, make("h3", {}, "1. Where its weight comes from"));
-    if (!head.allowed(Models.chosen.row, Models.chosen.column)) {
-      part.append(make("p", {}, "This word comes later, and the model may not attend to what comes later: it " +
-        "is to say the next word."));
-      return part;
+  light(place) { // Light the query and the key of a cell: the names of its row and its column.
+    for (const name of document.querySelectorAll("#stage .lit")) {
+      name.classList.remove("lit");
     }
-    if (head.products) {
-      const depth = head.key[0].length;
-      part.append(equation("query · key: multiply number by number and add up",
-        short(head.products[Models.chosen.row][Models.chosen.column])),
-        equation(`÷ √${depth}, as they have ${depth} numbers each: the logit`, short(logit)));
-    } else {
-      part.append(equation(`the logit is fixed: ln ${FIXED} for its own letter, 0 for others`, short(logit)));
+    const cell = Models.cellAt(place);
+    if (cell) {
+      cell.parentNode.cells[0].classList.add("lit");
+      cell.closest("table").rows[0].cells[place.column + 1].classList.add("lit");
     }
-    part.append(equation(`× ${short(seen.factor)}, the slider`, short(seen.factor * logit)),
-      equation("exp of that", short(exponentials[Models.chosen.column])),
-      equation(`÷ ${short(sum(exponentials))}, the sum over this row: the weight`,
-        short(exponentials[Models.chosen.column] / sum(exponentials))));
-    if (Models.moved()) {
-      const weight = head.weights[Models.chosen.row][Models.chosen.column];
-      part.append(equation("after you moved weight by hand", short(weight)));
+  },
+
+  openSheet() { // On a phone the row comes from below, and its cell stays in sight above it.
+    $("cell").classList.add("open");
+    if (getComputedStyle($("cell")).position === "fixed") {
+      const bottom = Models.cellAt(Models.chosen).parentNode.getBoundingClientRect().bottom;
+      const top = window.innerHeight - $("cell").offsetHeight; // It may still be rising.
+      window.scrollBy(0, Math.max(0, bottom + 8 - top));
     }
-    return part;
+  },
+
+  closeSheet() {
+    $("cell").classList.remove("open");
   },
 
   moved() {
@@ -521,73 +519,65 @@ const Models = {
       move.id === Models.chosen.id && move.head === Models.chosen.head && move.row === Models.chosen.row);
   },
 
-  explainMean(seen, head, columnName) { // From the values to what the row passes on.
-    const value = head.value[Models.chosen.column];
-    const context = head.context[Models.chosen.row];
-    const sums = seen.sums[Models.chosen.row];
-    const weight = head.weights[Models.chosen.row][Models.chosen.column];
-    const scale = Math.max(...[value, context, sums].map(sizeOf));
-    const part = make("div", {}, make("h3", {}, "2. What this row takes, and makes of it"),
-      strip(`value of ${columnName}: what it gives`, value, scale,
-        `${value.length} numbers, blue below 0, red above`),
-      strip(`× ${share(weight)}, its weight`, value.map((number) => weight * number), scale,
-        "its part of the mean"),
-      strip("all values × their weights, added up", context, scale, "weighted mean"));
-    if (seen.found) {
-      part.append(strip("the means of all heads, × W_O", seen.found[Models.chosen.row], scale,
-        `${sums.length} numbers`),
-        strip("+ the vector that was there before", sums, scale, "residual connection"));
-    } else {
-      const output = seen.output[Models.chosen.row];
-      part.append(strip("+ query of this row", sums, scale, "residual connection"),
-        strip(`less its mean, ÷ ${short(normalize(sums).deviation)}, its standard deviation; scaled`, output,
-          sizeOf(output), "layer norm"));
-    }
-    return part;
+  explainMean(seen) { // From the weighted mean to what the row passes on.
+    const { row, head } = Models.chosen;
+    const sums = seen.sums[row];
+    const found = seen.found ? seen.found[row] : seen.heads[head].context[row];
+    const end = sizeOf([...found, ...sums]);
+    const line = (text, vector, to) => make("div", {}, make("p", {}, text), colourStrip(vector, to, "product", text));
+    const parts = seen.found
+      ? [line("The means of all heads, times W_O", found, end),
+        line("plus the vector that was there before (residual connection)", sums, end)]
+      : [line("The weighted mean", found, end), line("plus the query of this row (residual connection)", sums, end),
+        line(`less its mean, ÷ ${short(normalize(sums).deviation)}, its standard deviation; scaled (layer norm)`,
+          seen.output[row], sizeOf(seen.output[row]))];
+    return make("div", {}, ...parts);
   },
 
   explainChances() { // What comes out for the output step that this row belongs to.
-    const outputs = Models.model.outputs(Models.tokens);
+    const { model } = Models;
+    const outputs = model.outputs(Models.tokens);
     const row = Math.min(Models.chosen.row, outputs.length - 1);
     const chances = Models.chances[row];
     const final = Object.keys(Models.seen).slice(-1)[0];
-    const how = Models.chosen.id === final && Models.model.task !== "Transformer"
-      ? "The last dense layer turns these numbers into a logit for each answer, and softmax turns those into " +
-        "chances."
-      : "The next layers work on with these numbers. In the end there is a chance for each answer.";
-    const highest = largest(chances);
-    const bars = Models.model.classes.map((name, index) => {
-      const bar = make("div", { className: "bar" });
-      bar.style.height = `${(4.4 * chances[index]).toFixed(3)}rem`;
-      const text = index === highest ? make("b", {}, percent(chances[index])) : percent(chances[index]);
-      return make("li", {}, text, bar, make("span", {}, String(name)));
-    });
-    const className = Models.model.task === "Transformer" ? "bars words" : "bars";
-    const list = make("ol", { className }, ...bars);
+    const how = Models.chosen.id === final && model.task !== "Transformer"
+      ? "The last dense layer turns these numbers into a logit for each answer, and softmax into chances"
+      : "The next layers work on with these numbers. In the end there is a chance for each answer";
+    const order = range(chances.length);
+    const few = chances.length <= 12; // Else the largest ones, and the rest together.
+    const shown = few ? order : mostImportant(chances, 8);
+    const bars = shown.map((index) => [model.classes[index], chances[index]]);
+    if (!few) {
+      bars.push([`${chances.length - shown.length} others`, 1 - sum(shown.map((index) => chances[index]))]);
+    }
+    const list = make("ol", { className: "chances" }, ...bars.map(([name, chance]) => {
+      const bar = make("span", { className: "chance" });
+      bar.style.width = `${(60 * chance).toFixed(2)}%`;
+      return make("li", {}, make("span", {}, String(name)), make("span", {}, bar, ` ${percent(chance)}`));
+    }));
     list.setAttribute("aria-label", `Chance of each ${outputs[row]}`);
-    return make("div", {}, make("h3", {}, `3. The chances: ${outputs[row]}`), make("p", {}, how), list);
+    return make("div", {}, make("p", {}, `${how}: ${outputs[row]}`), list);
   },
 
-  drawMoving(head) {
-    const line = make("p", { className: "row" });
-    const weight = share(head.weights[Models.chosen.row][Models.chosen.column]);
+  drawMoving(cellWeight) {
+    const line = $("cell_move");
+    const weight = share(cellWeight);
     if (Models.taken) {
-      const cancel = make("button", { onclick: Models.leave }, "Leave it");
-      line.append(make("span", {}, "Now choose another cell of the same row: click it, or go there and press " +
-        "Enter."), cancel);
+      line.replaceChildren(make("span", {}, "Now choose another cell of the same row: click it, or go there and " +
+        "press Enter."), make("button", { onclick: Models.leave }, "Leave it"));
     } else {
-      const button = make("button", { onclick: () => Models.take(Models.chosen) }, `Move this ${weight} by hand`);
-      line.append(button, make("small", {}, "or drag the cell along its row. Keys: arrows go to a cell, Enter " +
-        "takes its weight, Enter in another cell of the row puts it there, Escape leaves it."));
+      const keys = "Or drag the cell along its row. Keys: arrows go to a cell, Enter takes its weight, Enter in " +
+        "another cell of the row puts it there, Escape leaves it.";
+      line.replaceChildren(make("button", { onclick: () => Models.take(Models.chosen), title: keys },
+        `Move this ${weight} by hand`), make("small", {}, "or drag the cell along its row"));
     }
     if (Models.moves.length) {
-      line.append(make("button", { onclick: () => {
+      const back = make("button", { onclick: () => {
         Models.change({ moves: [] });
         Models.cellAt(Models.chosen).focus();
-      } }, "Put all weight back"),
-        make("small", {}, Models.tellMoved()));
+      } }, "Put all weight back");
+      line.append(back, make("small", {}, Models.tellMoved()));
     }
-    return line;
   },
 
   tellMoved() { // Of a row that counts a letter: what its moves have done to the weight on this letter.
@@ -606,6 +596,7 @@ const Models = {
   take(place) {
     const allowed = Models.seen[place.id].heads[place.head].allowed(place.row, place.column);
     Models.taken = allowed ? place : null;
+    Models.closeSheet(); // On a phone one needs to see the other cells.
     Models.explain(Models.chosen);
     Models.drawBrief();
     Models.cellAt(place).focus();
@@ -680,6 +671,7 @@ const Models = {
       Models.put(Models.taken, place);
     } else {
       Models.explain(place);
+      Models.openSheet();
     }
   },
 
@@ -705,6 +697,8 @@ const Models = {
       }
     } else if (event.key === "Escape" && Models.taken) {
       Models.leave();
+    } else if (event.key === "Escape") {
+      Models.closeSheet();
     }
   },
 };

@@ -81,7 +81,8 @@ class OneRow {
     container.replaceChildren(controls, this.told, this.table, this.bottom, this.matter);
     if (window.ResizeObserver) {
       const observer = new ResizeObserver(() => {
-        container.classList.toggle("compact", container.clientWidth < 700);
+        const letter = parseFloat(getComputedStyle(document.documentElement).fontSize);
+        container.classList.toggle("compact", container.clientWidth < 44 * letter);
       });
       observer.observe(container);
     }

@@ -110,8 +110,7 @@ const Vote = {
 
   draw() {
     const three = LINEUP.map((name) => library[name].model);
-    const end = Math.max(...three.map((each) => brightest(each, Vote.tokens))); // One scale, to compare them.
-    three.forEach((each, index) => drawVoted($(`lineup_${index}`), each, Vote.tokens, Vote.revealed, end));
+    three.forEach((each, index) => drawVoted($(`lineup_${index}`), each, Vote.tokens, Vote.revealed));
   },
 
   *measureLineup() {
