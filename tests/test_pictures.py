@@ -1,120 +1,190 @@
-"""The arrays and weights in the pictures, of the models in the page to play with, by the formula in NumPy."""
+"""What a picture draws is what the formula, or the model, gives: NumPy and SciPy compute it anew."""
 
-import base64
-import json
 import re
 import types
 
+import matplotlib.pyplot as pyplot
 import numpy as np
 import pytest
-from experiments import (
-    by_hand,
-    lesson_1,
-    measuring,
-    pictures,
-    play,
-    programs,
-    transformer,
-    transformer_pictures,
-)
+from experiments import by_formula, diagrams, lesson_3, measuring, pictures, transformer
 from scipy import special
 
-
-@pytest.fixture
-def shown(tmp_path, monkeypatch):
-    """Return what draws with a model of the page, and gives the figure in place of saving it."""
-    (text,) = play.PLACE.findall(play.PAGE.read_text(encoding="utf-8"))
-    files, drawn = json.loads(text), []
-    monkeypatch.setattr(pictures, "save", lambda figure, task, name: drawn.append(figure))
-
-    def draw(name, task, file, picture):
-        (tmp_path / file).write_bytes(base64.b64decode(files[name]))
-        module = programs.load(task)
-        model, *_ = module.load_model(module.parse_arguments(["--test", "--savepath", str(tmp_path)]))
-        picture(types.SimpleNamespace(models=lambda *_: [model]))
-        figure = drawn.pop()
-        pictures.pyplot.close(figure)
-        return model, figure
-
-    return draw
+UNIT = np.eye(4)
 
 
-def arrays(figure):
-    """Return the arrays that are drawn as cells, in the order of drawing, and the heights of all bars."""
-    cells = [np.ma.filled(axes.images[0].get_array(), 0) for axes in figure.axes if axes.images]
-    return cells, np.array([bar.get_height() for axes in figure.axes for bar in axes.patches])
+@pytest.fixture(autouse=True)
+def closed():
+    """Close the figures of a test."""
+    yield
+    pyplot.close("all")
 
 
-def test_counting(shown):
-    model, figure = shown("counting", 1, "checkpoint.npz", pictures.draw_arrays)
-    (letters, key, query, weights, means, hidden), bars = arrays(figure)
-    inputs = measuring.spell(1, lesson_1.SHOWN).inputs
-    np.testing.assert_array_equal(letters.T, inputs[0])
-    np.testing.assert_allclose(weights, special.softmax(query @ key / 8, axis=1), atol=1e-6)
-    np.testing.assert_allclose(means, weights @ key.T, atol=1e-6)
-    logits, expected = (array.numpy()[0] for array in model(inputs))
-    np.testing.assert_allclose(weights, expected, atol=1e-6)
-    np.testing.assert_allclose(model.logits_layer(hidden[None])[0], logits, atol=1e-5)
-    np.testing.assert_allclose(bars, special.softmax(logits, axis=1).ravel(), atol=1e-6)
-
-
-def test_transformer(shown):
-    model, figure = shown("transformer", "transformer", "transformer.npz", transformer_pictures.draw_arrays)
-    cells, bars = arrays(figure)
-    begun, query, key, value, first, means, attended, after_first, second, after_second = cells
-    known, words = transformer.program().vocabulary(4), transformer_pictures.TEXT.split()
-    logits, weights = model(np.array([[known.index(word) for word in words]]))
-    np.testing.assert_allclose(bars, special.softmax(logits[0, -1]), atol=1e-6)
-    np.testing.assert_allclose(model.logits_layer(model.norm(after_second.T[None])), logits, atol=1e-4)
-    masked = np.where(np.tri(9, dtype=bool), query.T @ key / 8**0.5, -np.inf)
-    np.testing.assert_allclose(first, special.softmax(masked, axis=1), atol=1e-6)
-    np.testing.assert_allclose(means.T, first @ value.T, atol=1e-6)
-    for array, layer in ((first, 0), (second, 1)):
-        assert any(np.allclose(array, head, atol=1e-6) for head in weights[layer][0].numpy())
-    block = model.blocks[0]
-    np.testing.assert_allclose(
-        attended.T, begun.T + block.attention(block.norm_1(begun.T[None]))[0][0], atol=1e-5
-    )
-    dense = block.contract(block.expand(block.norm_2(attended.T[None])))[0].numpy()
-    np.testing.assert_allclose(after_first.T, attended.T + dense, atol=1e-5)
-
-
-def test_what_goes_from_word_to_word(shown):
-    """The weights in the picture: of pets on names, of the question on its pet."""
-    model, figure = shown("transformer", "transformer", "transformer.npz", transformer_pictures.draw_flow)
-    known, words = transformer.program().vocabulary(4), transformer_pictures.TEXT.split()
-    _, weights = model(np.array([[known.index(word) for word in words]]))
-    names = [weights[0][0, 1, pet, pet - 1] for pet in (1, 3, 5, 7)]  # Both heads are called 2 on the page.
-    said = [f"{float(weight):.2f}".removeprefix("0") for weight in (*names, weights[1][0, 1, 8, 3])]
-    drawn = [text.get_text() for text in figure.axes[0].texts]
-    assert [text for text in drawn if re.fullmatch(r"1?\.\d\d", text)] == said
+def texts(figure):
+    """Return all texts of a figure, with ASCII signs, a list of str."""
+    return [text.get_text().replace("−", "-") for axes in figure.axes for text in axes.texts]
 
 
 def numbers(figure):
-    """Return the numbers that are written in a picture, in the order of drawing."""
-    words = [text.get_text() for text in figure.axes[0].texts]
-    return [float(word) for word in words if re.fullmatch(r"\d*\.?\d+", word)]
+    """Return the numbers that stand by themselves in a figure, sorted."""
+    plain = [text.replace(",", "").removeprefix("= ") for text in texts(figure)]
+    return sorted(float(text) for text in plain if re.fullmatch(r"-?\d*\.?\d+", text))
 
 
-def test_words_and_heads(monkeypatch):
-    """What the examples by hand write: vectors and weights of words; queries, weights, means of heads."""
-    drawn = []
-    monkeypatch.setattr(pictures, "save", lambda figure, task, name: drawn.append(figure))
-    by_hand.draw_words()
-    by_hand.draw_two_heads()
-    vectors = np.array([(2, 0, 1), (0, 2, 0), (2, 0, 0)])
-    weights = special.softmax(vectors @ vectors.T / 3**0.5, axis=1)
-    expected = [*np.hstack([vectors, weights @ vectors]).ravel(), *weights.ravel()]
-    assert numbers(drawn[0]) == pytest.approx(expected, abs=0.005)
-    expected, unit = [], np.eye(2)
-    for query in ((4, 4), (4, 0), (0, 4)):
-        (mean,) = special.softmax([np.array(query) / 2**0.5], axis=1)  # The values are the unit vectors.
-        expected += [
-            *query,
-            *(number for row in (0, 1) for number in (*unit[row], mean[row], *unit[row])),
-            *mean,
-        ]
-    joined = [number for query in ((4, 0), (0, 4)) for number in special.softmax(np.array(query) / 2**0.5)]
-    assert numbers(drawn[1]) == pytest.approx(expected + joined, abs=0.005)
-    for figure in drawn:
-        pictures.pyplot.close(figure)
+def bars(axes):
+    """Return the heights of all bars of a plane."""
+    return np.array([patch.get_height() for patch in axes.patches])
+
+
+def lookup(query, keys, values=None, exps=False):
+    """Return every number of one query's attention, and the weights and the mean, by the formula."""
+    keys = np.array(keys, dtype=float)
+    values = keys if values is None else np.array(values, dtype=float)
+    products, logits = keys @ query, keys @ query / len(query) ** 0.5
+    weights = special.softmax(logits)
+    shown = [query, keys, products, logits, weights, weights @ values]
+    return [*shown, values, np.exp(logits)] if exps else shown, weights, weights @ values
+
+
+def check(picture, *arrays):
+    """Compare the numbers in a picture with those of arrays; return its figure."""
+    expected = sorted(np.concatenate([np.ravel(array) for array in arrays]))
+    figure = picture()
+    assert numbers(figure) == pytest.approx(expected, abs=0.00501)
+    return figure
+
+
+def test_names_and_pets():
+    shown, weights, mean = lookup(2.8 * UNIT[1], UNIT, UNIT, exps=True)
+    figure = check(by_formula.names_and_pets, *shown)
+    assert by_formula.PETS[mean.argmax()] == "cat"
+    widths = [patch.get_width() for patch in figure.axes[0].patches if type(patch) is pyplot.Rectangle]
+    assert np.divide(widths, sum(widths)) == pytest.approx(weights)
+
+
+def test_dot_products_and_softmax():
+    """Four arrows, of which two cross at right angles and one is twice another; two roads to weights."""
+    figure = by_formula.two_arrows()
+    arrows = [[text for text in axes.texts if hasattr(text, "xy")] for axes in figure.axes[1:]]
+    drawn = [[np.array(arrow.xy) for arrow in pair] for pair in arrows]
+    products = [key @ query for key, query in drawn]
+    assert numbers(figure) == sorted(products)
+    assert products[1] == 0 and products[2] < 0 and products[3] == 2 * products[0] > 0
+    heights = [bars(axes) for axes in by_formula.softmax().axes[1:]]
+    for logits, exps, weights in (heights[:3], heights[3:]):
+        assert exps == pytest.approx(np.exp(logits)) and weights == pytest.approx(special.softmax(logits))
+    assert heights[3] * 8 == pytest.approx(heights[0])
+
+
+def test_she_finds_anna():
+    vectors = np.array([(1, 0, 1), (0, 1, 0), (1, 0, 0)])
+    to_query = np.array([(4, 0), (3, 0), (-4, 2)])
+    query, key, value = vectors @ to_query, vectors[:, [2, 1]], vectors * (0, 1, 1)
+    check(by_formula.grid_times_vector, vectors[[0, 2]], to_query, to_query, query[[0, 2]])
+    shown, weights, mean = lookup(query[2], key, value)
+    assert weights.argmax() == 0 and weights[0] > 0.8
+    check(by_formula.she, *shown, value, vectors[2], vectors[2] + mean)
+    every = special.softmax(query @ key.T / 2**0.5, axis=1)
+    check(by_formula.words, vectors, vectors + every @ value, weights)
+
+
+def test_examples_of_the_lessons():
+    states = np.array([(3, 0, 4), (0, 3, 3), (1, -1, 0)])
+    check(by_formula.difference, *lookup(states[2], states)[0])
+    cases = [UNIT[:2], UNIT[[1, 0]], UNIT[:2] + UNIT[2:], UNIT[[1, 0]] + UNIT[2:]]
+    shown = [array for keys in cases for array in lookup(2.8 * UNIT[2], keys)[0]]
+    check(by_formula.places, *(array for place, array in enumerate(shown) if place % 6 not in (2, 3)))
+    pairs = UNIT[:2] + UNIT[2:]
+    shown, _, mean = lookup(4 * UNIT[1, :2], pairs[:, :2], pairs[:, 2:])
+    check(by_formula.matrices, UNIT[1], pairs, pairs, pairs[:, 2:], *shown)
+    heads = [lookup(query, UNIT[:2, :2])[0] for query in ((4, 4), (4, 0), (0, 4))]
+    parts = [(query, key, key, weights, mean) for query, key, _, _, weights, mean in heads]
+    check(by_formula.two_heads, *(array for part in parts for array in part), heads[1][5], heads[2][5])
+
+
+def test_mask():
+    logits = 1.4 * np.equal.outer(list("ABA"), list("ABA"))
+    hidden = np.triu(np.ones((3, 3), dtype=bool), 1)
+    weights = special.softmax(np.where(hidden, -np.inf, logits), axis=1)
+    figure = check(diagrams.mask, logits, logits[~hidden], weights)
+    assert texts(figure).count("-∞") == hidden.sum()
+
+
+def test_clock_hands():
+    """Each hand shows a sine to the right and a cosine upward, by the paper's formula for 16 numbers."""
+    lines = [line.get_xydata() for line in diagrams.clock_hands().axes[0].lines]
+    hands = np.array([line[1] - line[0] for line in lines if len(line) == 2]).reshape(3, 8, 2)
+    for pair, position in np.ndindex(3, 8):
+        angle = position / 10000 ** (2 * pair / 16)
+        across, down = hands[pair, position] / np.linalg.norm(hands[pair, position])
+        assert (across, -down) == pytest.approx((np.sin(angle), np.cos(angle)))
+
+
+def test_a_recurrent_decoder_attends_to_all_states_of_the_encoder():
+    states = np.array([(1, 0, 0), (0.5, 1, 0), (0.25, 0.5, 1)])
+    queries = np.array([(4, -4, 0), (0, 0, 4), (0, 4, -4)])
+    weights = special.softmax(queries @ states.T / 3**0.5, axis=1)
+    check(diagrams.recurrent, states, queries, weights @ states, weights[1])
+
+
+def test_what_is_left_of_a_word():
+    assert numbers(diagrams.memory()) == pytest.approx([0.0625, 0.125, 0.25, 0.5], abs=0.00501)
+
+
+def test_regions():
+    """Each word lights up the regions by their weights, most of all one that shows its thing."""
+    scene, things = diagrams.scene(), list(diagrams.THINGS)
+    _, plain, *planes = diagrams.regions().axes
+    assert np.ptp(plain.images[0].get_alpha()) == 0
+    for plane, word in zip(planes, ("cat", "tree", "sun"), strict=True):
+        there = scene == things.index(word)
+        share = np.array([[there[80 * row : 80 * row + 80, 80 * column : 80 * column + 80].mean()
+                           for column in range(10)] for row in range(6)])  # fmt: skip
+        weights = special.softmax(8 * share / len(things) ** 0.5)
+        light = plane.images[0].get_alpha()[40::80, 40::80]
+        assert light.argmax() == share.argmax()
+        assert (light - 0.12) / 0.88 * weights.max() == pytest.approx(weights)
+
+
+def test_one_model_in_pictures():
+    """The weights, means and probabilities of the models in the page to play with."""
+    inputs = measuring.spell(2, pictures.SHOWN[2]).inputs
+    planes = pictures.difference_row().axes[1:]
+    for plane, name in zip(planes, ("difference", "difference_self_att"), strict=True):
+        weights = pictures.model_of_the_page(name)(inputs)[1].numpy()[0, 3]
+        assert bars(plane) == pytest.approx(weights) and weights.sum() == pytest.approx(1, abs=1e-5)
+    model, text = pictures.model_of_the_page("signal_pos_enc"), np.array(list(pictures.SHOWN[3]))
+    logits, decoder, (encoder,) = model(measuring.spell(3, "".join(text)).inputs)
+    norms, first, shares, picked, chances = (bars(plane) for plane in pictures.trace().axes[1:])
+    assert norms == pytest.approx(np.sum(np.square(model.positional_encoding[0]), axis=1) ** 0.5)
+    assert first == pytest.approx(encoder.numpy()[0, 0]) and picked == pytest.approx(decoder.numpy()[0, 0])
+    assert shares == pytest.approx([first[text == letter].sum() for letter in "ABC"])
+    assert chances == pytest.approx(special.softmax(logits.numpy()[0, 0]), abs=1e-6)
+    assert chances.argmax() == (text[1:] == text[0]).sum()
+
+
+def test_what_the_transformer_looks_at():
+    """In the best heads, pets look at their names in layer 1, and the question at its pet in layer 2."""
+    known, words = transformer.program().vocabulary(4), pictures.TEXT.split()
+    _, weights = pictures.model_of_the_page("transformer")(np.array([[known.index(word) for word in words]]))
+    names = max((head[[1, 3, 5, 7], [0, 2, 4, 6]] for head in weights[0][0].numpy()), key=np.sum)
+    expected = sorted([*names, weights[1][0, :, 8, 3].numpy().max()])
+    for picture in (pictures.transformer_flow, pictures.transformer_heads):
+        assert numbers(picture()) == pytest.approx(expected, abs=0.00501)
+
+
+def test_many_models_in_pictures():
+    """The median of weights and of losses, and the line of the formula close to what models do."""
+    model = pictures.model_of_the_page("counting")
+    cache = types.SimpleNamespace(models=lambda *_: [model, model, model])
+    weights = model(measuring.spell(1, pictures.SHOWN[1]).inputs)[1].numpy()
+    assert numbers(pictures.lineup(cache)) == pytest.approx(sorted(np.ravel(3 * [weights])), abs=0.00501)
+    equal, formula, *measured = pictures.counting_curve(cache).axes[1].lines
+    assert equal.get_ydata() == pytest.approx(np.arange(11) / 10) and len(measured) == 3
+    assert measured[0].get_ydata() == pytest.approx(formula.get_ydata(), abs=0.01)
+
+    def losses(setup, seed):
+        return [(step, (10 if setup == lesson_3.PLAIN else 20) + seed) for step in range(50, 2001, 50)]
+
+    lines = pictures.losses(types.SimpleNamespace(losses=losses)).axes[1].lines
+    assert [np.unique(line.get_ydata())[0] for line in lines[:2]] == [15.5, 25.5]
+    assert lines[2].get_ydata()[0] == pytest.approx(0.8038, abs=0.0001)

@@ -15,9 +15,6 @@ import pathlib
 import sys
 
 from . import (
-    by_formula,
-    by_hand,
-    diagrams,
     edits,
     exercises,
     lesson_1,
@@ -29,7 +26,6 @@ from . import (
     play,
     results,
     trainings,
-    transformer_pictures,
 )
 from . import transformer as last_page
 
@@ -113,12 +109,8 @@ def report(numbers, cache, arguments):
         for name, text in zip(names, texts, strict=True):
             results.write(name, text)
     if arguments.pictures:
-        for number in numbers:
-            (transformer_pictures if number == "3_transformer" else pictures).draw(number, cache)
-        by_hand.draw()
-        by_formula.draw()
-        diagrams.draw()
         play.embed(cache)
+        pictures.draw(numbers, cache)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from .drawing import (
     draw_cells,
     new_page,
     new_plane,
-    save,
     short,
     write,
 )
@@ -27,34 +26,69 @@ from .drawing import (
 NAMES, PETS = ("Anna", "Ben", "Cleo", "Dan"), ("dog", "cat", "owl", "hen")
 
 
+def draw_lookup(page, corner, query, keys, values, label, rows, columns, bar, asked, said=(), **more):
+    """Draw a query, then its keys, row by row, what attention makes of them, their values, and the mean.
+
+    Args:
+        page: axes of drawing.new_page.
+        corner: (float, float), where the first cell of the query begins.
+        query: float (depth,).
+        keys: float (rows, depth).
+        values: where they begin across, and float (rows, numbers); or None if the keys are the values.
+        label: str before the query.
+        rows: list of str before the keys.
+        columns: dict of a place across from what stands there: "query · key", "÷ √depth" or "exp".
+        bar: (float, float), the place across where weights begin, and the length of a weight of 1.
+        asked, said: lists of str above the numbers of the query and of the values.
+        more: side of a cell; head and between, the room above the keys and above each further row.
+
+    Returns:
+        mean: float (numbers,).
+        down: float, where the cells of the mean begin.
+    """
+    (left, top), side = corner, more.get("side", SIDE)
+    keys, depth = np.array(keys, dtype=float), len(query)
+    start, values = (left, keys) if values is None else values
+    products = keys @ query
+    logits = products / np.sqrt(depth)
+    ((mean,), (weights,)) = formula.attend([query], keys, values)
+    known = {"query · key": products, f"÷ √{depth}": logits, "exp": np.exp(logits)}
+    head = top + side + more.get("head", 1.1)
+    draw_cells(page, left, top, query, QUERY, asked, [label], side, max(np.abs(query)))
+    titles = head - 0.4
+    for title, across in columns.items():
+        write(page, across, titles, title, GREY)
+    write(page, bar[0], titles, "weight", WEIGHT, to="right", weight="bold")
+    if start != left:
+        write(page, left + depth * side + 0.25, top + side / 2, "query", QUERY, to="right", weight="bold")
+        write(page, left + depth * side / 2, titles, "keys", KEY, weight="bold")
+        across = start + len(mean) * side / 2
+        write(page, across, titles - 0.7 * bool(said), "values", VALUE, weight="bold")
+    for column, name in enumerate(said):
+        write(page, start + (column + 0.5) * side, titles, name, GREY, SIZE - 2)
+    for row, name in enumerate(rows):
+        down = head + row * (side + more.get("between", 0.12))
+        draw_cells(page, left, down, keys[row], KEY, rows=[name], side=side, full=np.abs(keys).max())
+        for title, across in columns.items():
+            write(page, across, down + side / 2, short(known[title][row]))
+        draw_bar(page, bar[0], down + side / 2, bar[1] * weights[row], short(weights[row]))
+        if start != left:
+            draw_cells(page, start, down, values[row], VALUE, side=side, full=max(weights) / weights[row])
+    down += side + 0.15
+    page.plot((start, start + len(mean) * side), (down, down), color=INK, linewidth=2.5)
+    if "exp" in columns:
+        write(page, columns["exp"], down + 0.1, f"sum {short(np.exp(logits).sum())}", GREY)
+    draw_cells(page, start, down + 0.15, mean, VALUE, side=side, full=np.abs(mean).max())
+    return mean, down + 0.15
+
+
 def names_and_pets():
     """Return the first example of Lesson 1: Ben is asked for, names are keys and pets are values."""
-    query, key, value = 2.8 * np.eye(4)[1], np.eye(4), np.eye(4)
-    products, logits = key @ query, key @ query / 2
-    ((mean,), (weights,)) = formula.attend([query], key, value)
-    page = new_page(8.5)
-    keys, columns, bars, values = 1.6, (6.3, 7.85, 9.2), 10.1, 12.3
-    draw_cells(page, keys, 0.85, query, QUERY, NAMES, ["Ben?"], full=2.8)
-    write(page, 5.5, 1.3, "query", QUERY, to="right", weight="bold")
-    write(page, keys + 2 * SIDE, 2.45, "keys", KEY, weight="bold")
-    for across, text in zip(columns, ("query · key", "÷ √4", "exp"), strict=True):
-        write(page, across, 2.45, text, GREY)
-    write(page, bars, 2.45, "weight", WEIGHT, to="right", weight="bold")
-    write(page, values + 2 * SIDE, 1.75, "values", VALUE, weight="bold")
-    for column, pet in enumerate(PETS):
-        write(page, values + (column + 0.5) * SIDE, 2.45, pet, GREY, SIZE - 2)
-    for row in range(4):
-        top = 2.85 + 1.05 * row
-        draw_cells(page, keys, top, key[row], KEY, rows=[NAMES[row]])
-        numbers = products[row], logits[row], np.exp(logits[row])
-        for across, number in zip(columns, numbers, strict=True):
-            write(page, across, top + SIDE / 2, short(number))
-        draw_bar(page, bars, top + SIDE / 2, 1.9 * weights[row], short(weights[row]))
-        draw_cells(page, values, top, value[row], VALUE, full=0.6 / weights[row])
-    write(page, columns[2], 7.2, f"sum {short(np.exp(logits).sum())}", GREY)
-    page.plot((values, values + 4 * SIDE), (7.13, 7.13), color=INK, linewidth=2.5)
-    draw_cells(page, values, 7.3, mean, VALUE, full=0.6)
-    write(page, values - 0.25, 7.8, "mean: mostly cat", VALUE, to="left", weight="bold")
+    page, columns = new_page(8.5), {"query · key": 6.3, "÷ √4": 7.85, "exp": 9.2}
+    query, bar = 2.8 * np.eye(4)[1], (10.1, 1.9)
+    what = query, np.eye(4), (12.3, np.eye(4)), "Ben?", NAMES
+    mean, down = draw_lookup(page, (1.6, 0.85), *what, columns, bar, NAMES, PETS, between=0.15)
+    write(page, 12.05, down + 0.5, f"mean: mostly {PETS[mean.argmax()]}", VALUE, to="left", weight="bold")
     return page.figure
 
 
@@ -156,37 +190,18 @@ def grid_times_vector():
 
 def she():
     """Return what *she* asks for, what the three words have to say, and what she is then."""
-    vectors = np.array(list(WORDS.values()))
-    query, key, value = vectors[2] @ W_Q, vectors @ W_K, vectors @ W_V
-    ((mean,), (weights,)) = formula.attend([query], key, value)
-    page = new_page(11.7)
-    keys, columns, bars, values = 1.6, (5.1, 6.9), 8.1, 11.9
-    draw_cells(page, keys, 0.85, query, QUERY, ASKED, ["she"], 1.2, 4)
-    write(page, keys + 2.7, 1.45, "query", QUERY, to="right", weight="bold")
-    write(page, keys + 1.2, 2.75, "keys", KEY, weight="bold")
-    for across, text in zip(columns, ("query · key", "÷ √2"), strict=True):
-        write(page, across, 2.75, text, GREY)
-    write(page, bars, 2.75, "weight", WEIGHT, to="right", weight="bold")
-    write(page, values + 1.95, 2.1, "values", VALUE, weight="bold")
-    for column, name in enumerate(FEATURES):
-        write(page, values + 1.3 * (column + 0.5), 2.75, name, GREY, SIZE - 2)
-    for row, word in enumerate(WORDS):
-        top = 3.1 + 1.33 * row
-        draw_cells(page, keys, top, key[row], KEY, rows=[word], side=1.2)
-        for across, number in zip(columns, (key[row] @ query, key[row] @ query / 2**0.5), strict=True):
-            write(page, across, top + 0.6, short(number))
-        draw_bar(page, bars, top + 0.6, 2.2 * weights[row], short(weights[row]))
-        draw_cells(page, values, top, value[row], VALUE, side=1.3, full=0.9 / weights[row])
-    for line in (7.1, 10.05):
-        page.plot((values, values + 3.9), (line, line), color=INK, linewidth=2.5)
-    below = (
-        (7.25, "mean", mean, VALUE),
-        (8.6, "+ she, as she was", vectors[2], GREY),
-        (10.2, "she, now", vectors[2] + mean, GREY),
-    )
-    for top, name, numbers, colour in below:
-        draw_cells(page, values, top, numbers, colour, side=1.3)
-        write(page, values - 0.3, top + 0.65, name, colour, to="left", weight="bold")
+    vectors, page, side = np.array(list(WORDS.values())), new_page(12.2), 1.25
+    what = vectors[2] @ W_Q, vectors @ W_K, (12, vectors @ W_V), "she", list(WORDS)
+    columns, bar = {"query · key": 5.2, "÷ √2": 7}, (8.2, 2.2)
+    mean, down = draw_lookup(page, (1.6, 0.85), *what, columns, bar, ASKED, FEATURES, side=side)
+    write(page, 11.75, down + side / 2, "mean", VALUE, to="left", weight="bold")
+    for lower, name, numbers in (
+        (1.35, "+ she, as she was", vectors[2]),
+        (2.9, "she, now", vectors[2] + mean),
+    ):
+        draw_cells(page, 12, down + lower, numbers, GREY, side=side)
+        write(page, 11.75, down + lower + side / 2, name, GREY, to="left", weight="bold")
+    page.plot((12, 12 + 3 * side), (down + 2.75, down + 2.75), color=INK, linewidth=2.5)
     return page.figure
 
 
@@ -212,6 +227,103 @@ def words():
     return page.figure
 
 
+def difference():
+    """Return Lesson 2's example of hidden states: what the difference step gets."""
+    states = np.array([(3, 0, 4), (0, 3, 3), (1, -1, 0)])
+    page, columns = new_page(8.1), {"query · key": 8.6, "÷ √3": 11}
+    what = states[2], states, None, "difference asks", ["A", "B", "difference"]
+    _, down = draw_lookup(page, (4.1, 0.85), *what, columns, (12.5, 2.4), ["A?", "B?", "count"], side=1.1)
+    write(page, 3.85, down + 0.55, "mean", VALUE, to="left", weight="bold")
+    return page.figure
+
+
+def places():
+    """Return the example of Lesson 3: `AB` and `BA` without and with the vectors of their positions."""
+    unit, page = np.eye(4), new_page(13.2)
+    for number, (text, marked) in enumerate((("AB", 0), ("BA", 0), ("AB", 1), ("BA", 1))):
+        left, top = 8 * (number % 2), 6.6 * (number // 2)
+        keys = [unit["AB".index(letter)] + marked * unit[2 + row] for row, letter in enumerate(text)]
+        write(
+            page, left + 4.2, top + 0.5, f"{text}, {'with' if marked else 'without'} positions", weight="bold"
+        )
+        what = 2.8 * unit[2], keys, None, "query", list(text)
+        asked, more = ["A", "B", "1st", "2nd"], {"side": 0.85, "head": 0.9}
+        _, down = draw_lookup(page, (left + 1.4, top + 1.7), *what, {}, (left + 5.2, 1.6), asked, **more)
+        write(page, left + 1.15, down + 0.42, "mean", VALUE, to="left", weight="bold")
+    return page.figure
+
+
+def matrices():
+    """Return the example of the transformer page: what W_Q, W_K and W_V make of a question and two pairs."""
+    unit = np.eye(4)  # Anna, Ben, dog, cat
+    pairs = {"Anna's dog": unit[0] + unit[2], "Ben's cat": unit[1] + unit[3]}
+    query = 4 * unit[1, :2]
+    key, value = np.split(np.array(list(pairs.values())), 2, axis=1)
+    ((mean,), (weights,)) = formula.attend([query], key, value)
+    page, made = new_page(9.7), 8.1
+    features = ("Anna", "Ben", "dog", "cat")
+
+    def draw_matrix(down, label, vector, matrix, made_of_it, colour, across=made):
+        draw_cells(page, 2.5, down, vector, GREY, rows=[label])
+        draw_arrow(page, (6.3, down + 0.45), (across - 0.15, down + 0.45))
+        write(page, (6.3 + across - 0.15) / 2, down + 0.1, matrix)
+        draw_cells(page, across, down, made_of_it, colour, full=np.abs(made_of_it).max())
+
+    draw_matrix(0.85, "Ben?", unit[1], "W_Q", query, QUERY)
+    write(page, made + 2, 1.3, "query", QUERY, to="right", weight="bold")
+    for left, names in ((2.5, features), (made, features[:2])):
+        for column, name in enumerate(names):
+            write(page, left + (column + 0.5) * SIDE, 0.5, name, GREY, SIZE - 2)
+    for across, title in ((made + 0.9, "keys"), (11.2, "query · key"), (13, "÷ √2")):
+        look = {"colour": KEY, "weight": "bold"} if title == "keys" else {"colour": GREY}
+        write(page, across, 2.6, title, **look)
+    write(page, 13.9, 2.6, "weight", WEIGHT, to="right", weight="bold")
+    write(page, made + 0.9, 5.4, "values", VALUE, weight="bold")
+    for column, name in enumerate(features[2:]):
+        write(page, made + (column + 0.5) * SIDE, 6.0, name, GREY, SIZE - 2)
+    for row, (name, vector) in enumerate(pairs.items()):
+        down = 3 + 1.02 * row
+        draw_matrix(down, name, vector, "W_K", key[row], KEY)
+        for across, number in ((11.2, key[row] @ query), (13, key[row] @ query / 2**0.5)):
+            write(page, across, down + 0.45, short(number))
+        draw_bar(page, 13.9, down + 0.45, 1.2 * weights[row], short(weights[row]))
+        draw_matrix(6.35 + 1.02 * row, name, vector, "W_V", value[row], VALUE)
+    page.plot((made, made + 2 * SIDE), (8.45, 8.45), color=INK, linewidth=2.5)
+    draw_cells(page, made, 8.6, mean, VALUE)
+    write(page, made - 0.25, 9.05, "weighted mean", VALUE, to="left", weight="bold")
+    return page.figure
+
+
+def two_heads():
+    """Return the transformer page's example of heads: one asks for both pets, then two ask for one each."""
+    unit, page, means = np.eye(2), new_page(13.3), []
+    cases = {
+        "one head asks for both": (4, 4),
+        "head 1 asks for Anna's": (4, 0),
+        "head 2 asks for Ben's": (0, 4),
+    }
+    for number, (name, query) in enumerate(cases.items()):
+        top = 0.6 + 4.45 * number
+        ((mean,), (weights,)) = formula.attend([query], unit, unit)
+        means.append(mean)
+        draw_cells(page, 1.4, top, query, QUERY, full=4)
+        write(page, 3.45, top + 0.45, name, QUERY, to="right", weight="bold")
+        for place, (owner, pet) in enumerate((("Anna", "dog"), ("Ben", "cat"))):
+            down = top + 1.15 + 1.0 * place
+            draw_cells(page, 1.4, down, unit[place], KEY, rows=[owner])
+            draw_bar(page, 3.6, down + 0.45, 1.5 * weights[place], short(weights[place]))
+            draw_cells(page, 6.2, down, unit[place], VALUE, full=max(weights) / weights[place])
+            write(page, 8.2, down + 0.45, pet, to="right")
+        draw_arrow(page, (9.1, top + 2.1), (9.7, top + 2.1))
+        draw_cells(page, 9.9, top + 1.65, mean, VALUE)
+    write(page, 12, 2.7, "Whose dog,\nwhose cat?", to="right", linespacing=1.2)
+    for number, height in enumerate((7.15, 11.6)):
+        draw_arrow(page, (11.8, height), (12.7 + 1.6 * number, 8.8 + 1.1 * number))
+        draw_cells(page, 12 + 1.9 * number, 8.9, means[number + 1], VALUE)
+        write(page, 12.9 + 2.2 * number, 10.2, ("Anna's", "Ben's")[number], GREY)
+    return page.figure
+
+
 PICTURES = {
     (1, "names_and_pets"): names_and_pets,
     (1, "two_arrows"): two_arrows,
@@ -219,14 +331,8 @@ PICTURES = {
     (2, "grid_times_vector"): grid_times_vector,
     (2, "she"): she,
     (2, "words"): words,
+    (2, "by_hand"): difference,
+    (3, "by_hand"): places,
+    (3, "transformer_by_hand"): matrices,
+    (3, "heads_by_hand"): two_heads,
 }
-
-
-def draw():
-    """Draw them all."""
-    for (task, name), picture in PICTURES.items():
-        save(picture(), task, name)
-
-
-if __name__ == "__main__":
-    draw()

@@ -22,7 +22,6 @@ from .drawing import (
     draw_way,
     new_page,
     new_plane,
-    save,
     short,
     write,
 )
@@ -245,13 +244,3 @@ PICTURES = {
     (3, "clock_hands"): clock_hands,
     (3, "recurrent"): recurrent,
 }
-
-
-def draw():
-    """Draw them all."""
-    for (task, name), picture in PICTURES.items():
-        save(picture(), task, name)
-
-
-if __name__ == "__main__":
-    draw()

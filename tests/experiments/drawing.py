@@ -39,6 +39,29 @@ def new_plane(page, left, top, wide, high, **settings):
     return plane
 
 
+def new_chart(title, across, up, height=10, **settings):
+    """Return a plane on a page of its own, with its titles and a grid; settings are those of its axes."""
+    page = new_page(height)
+    plane = new_plane(page, 1.9, 1.2, 13.7, height - 3, **settings)
+    write(page, 0.3, 0.5, title, to="right", weight="bold")
+    plane.set_xlabel(across, size=SIZE, labelpad=12)
+    plane.set_ylabel(up, size=SIZE, labelpad=12)
+    plane.grid(color="#e4e4e4", linewidth=1.5)
+    plane.set_axisbelow(True)
+    return plane
+
+
+def draw_heights(plane, heights, names, colour, size=SIZE):
+    """Draw bars on a plane, with their heights as numbers above them and their names below."""
+    plane.bar(range(len(heights)), heights, 0.75, color=colour)
+    plane.set(yticks=[], ylim=(0, 1.3 * max(heights)), xlim=(-0.6, len(heights) - 0.4))
+    plane.set_xticks(range(len(heights)), names, size=SIZE)
+    plane.tick_params(length=0)
+    plane.spines["left"].set_visible(False)
+    for place, height in enumerate(heights):
+        write(plane, place, height + 0.13 * max(heights), short(height), size=size)
+
+
 def save(figure, task, name):
     """Write a figure to the images of a task."""
     path = programs.script(task).parent / "images" / f"{name}.png"
@@ -80,6 +103,7 @@ def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, f
         names, rows: str of columns and rows, to stand above them and before them.
         side: float, of a cell.
         full: float, the number that has the whole colour.
+        size: points of the numbers, 0 for none.
     """
     numbers, gap = np.atleast_2d(np.asarray(numbers, dtype=float)), 0.06 * side
     for (row, column), number in np.ndenumerate(numbers):
@@ -91,6 +115,8 @@ def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, f
         if number < 0:
             patch.set(edgecolor=shade(colour, strength) if strength else LINE, linewidth=3)
         page.add_patch(patch)
+        if not size:
+            continue
         text = GREY if not strength else "white" if number > 0 and strength > 0.62 else INK
         weight = "bold" if strength else "normal"
         middle = (left + (column + 0.5) * side, top + (row + 0.5) * side)
