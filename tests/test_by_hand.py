@@ -131,35 +131,43 @@ def test_dot_product_and_additive_attention_in_code(capsys):
             assert ours == pytest.approx(theirs[0].numpy(), abs=1e-5)
 
 
-WORDS = [(2, 0, 1), (0, 2, 0), (2, 0, 0)]
-STATES = [(3, 0, 4), (0, 3, 3), (1, -1, 0)]
+WORDS = np.array([(1, 0, 1), (0, 1, 0), (1, 0, 0)])  # Anna, slept, she.
+ASKS = np.array([(4, 0), (3, 0), (-4, 2)])
+ANSWERS = np.array([(0, 0), (0, 1), (1, 0)])
+GIVES = np.array([(0, 0, 0), (0, 1, 0), (0, 0, 1)])
 
 
-def test_difference():
-    known = []
-    for query, vectors in (
-        (WORDS[2], WORDS),
-        (STATES[2], STATES),
-        ((-1, 1, 0), [(3, 0, 4), (0, 3, 5), (-1, 1, 0)]),
-    ):
-        known += attend(query, vectors)
-    _, _, weights, mean = attend(STATES[2], STATES)
-    assert abs(mean[2] - 1) > 1  # Else it seems that attention subtracts.
-    check(text(2), known, section(2, "By hand"))
+def self_attention(words, asks=ASKS):
+    """Return dot products, logits, weights, means and new vectors of Lesson 2's words, a list of arrays."""
+    products = words @ asks @ (words @ ANSWERS).T
+    means, weights = formula.attend(words @ asks, words @ ANSWERS, words @ GIVES)
+    return [products, products / 2**0.5, weights, means, words + means]
 
 
-def test_difference_in_code(capsys):
-    """The lines of Lesson 2 print the numbers of both examples, by the formula."""
+def test_words():
+    """Each word's query and what it finds; *she* with another row of W_Q; two names that both answer."""
+    known = [row for array in self_attention(WORDS) for row in array]
+    other = np.array([(0, 4), *ASKS[1:]])
+    known += [self_attention(WORDS, other)[2][2], self_attention(WORDS[[0, 0, 1, 2]])[2][3]]
+    check(text(2), known, before_the_code(2))
+    assert self_attention(WORDS, other)[2][2].argmax() == 1
+
+
+def test_words_in_code(capsys):
+    """The lines of Lesson 2 have the grids of its text and print weights and new vectors by the formula."""
     page = program.script(2).with_name("README.md").read_text(encoding="utf-8")
     (lines,) = re.findall(r"^```\n(import numpy as np\n.*?)^```", page, re.MULTILINE | re.DOTALL)
-    exec(lines, {})
+    exec(lines, names := {})
+    grids = [names[name] for name in ("W_Q", "W_K", "W_V")]
+    for name, *rows in zip(("woman", "action", "Anna"), *grids, strict=True):
+        (shown,) = re.findall(rf"^{name}((?: +[-−]?\d+){{7}})$", page, re.MULTILINE)
+        assert [int(number.replace("−", "-")) for number in shown.split()] == [*np.concatenate(rows)]
     printed = re.findall(r"[-. \d]+(?=\])", capsys.readouterr().out)
-    arrays = np.split(np.array([line.split() for line in printed], dtype=float), 4)
-    for vectors, weights, means in ((WORDS, *arrays[:2]), (STATES, *arrays[2:])):
-        for query, vector in enumerate(vectors):
-            _, _, expected, mean = attend(vector, vectors)
-            assert weights[query] == pytest.approx(expected, abs=0.005)
-            assert means[query] == pytest.approx(mean, abs=0.005)
+    printed = np.split(np.array([line.split() for line in printed], dtype=float), 2)
+    assert all((grid == other).all() for grid, other in zip(grids, (ASKS, ANSWERS, GIVES), strict=True))
+    _, _, weights, _, vectors = self_attention(names["words"])
+    for shown, expected in zip(printed, (weights, vectors), strict=True):
+        np.testing.assert_allclose(shown, expected, atol=0.00501)
 
 
 def test_signal():

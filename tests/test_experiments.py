@@ -43,6 +43,12 @@ def test_each_edit_on_the_page_is_measured(task):
     assert set(edits.read(task)) == set(parts)
 
 
+@pytest.mark.parametrize("task", LESSONS)
+def test_an_edit_in_a_lesson_is_one_of_its_laboratory(task):
+    page = program.script(task).with_name("README.md").read_text(encoding="utf-8")
+    assert set(edits.DIFF.findall(page)) <= set(edits.read(task).values())
+
+
 @pytest.mark.parametrize(("task", "edit"), EDITED)
 def test_an_edit_applies_and_the_edited_model_answers(task, edit, edited):
     """It is built with the flags of its trainings and called; the training belongs to the experiments."""
