@@ -123,8 +123,8 @@ function onTyping(id, model, then) { // Read a field, and write as the page does
   field.addEventListener("compositionend", read);
 }
 
-// Draw a small heatmap with an answer at the end of each row. Whether it is right is said only if judged.
-function drawVoted(table, model, tokens, judged) {
+// Draw a small heatmap, and at the end of each row its answer: "hidden", "shown", or "judged" as right or wrong.
+function drawVoted(table, model, tokens, answers) {
   const seen = model.run(tokens);
   const weights = seen.seen.attention.heads[0].weights;
   const rows = model.outputs(tokens).map((name, row) => {
@@ -135,17 +135,18 @@ function drawVoted(table, model, tokens, judged) {
       return cell;
     });
     const answer = model.classes[largest(seen.chances[row])];
-    const right = model.answers(tokens)[row];
-    const last = make("td", { className: "answer" }, make("b", {}, answer));
-    last.dataset.answer = answer;
-    if (judged) {
-      last.append(" ", verdict(answer, right));
+    const last = make("td", { className: "answer" }, answers === "hidden" ? "?" : make("b", {}, answer));
+    if (answers !== "hidden") {
+      last.dataset.answer = answer;
+    }
+    if (answers === "judged") {
+      last.append(" ", verdict(answer, model.answers(tokens)[row]));
     }
     const first = make("th", { scope: "row", "aria-label": name }, `${model.letters[row + 1]}`);
     return make("tr", {}, first, ...cells, last);
   });
   const head = signs(tokens).map((sign) => make("th", { scope: "col" }, sign));
-  const line = make("tr", {}, make("th", {}), ...head, make("th", { scope: "col" }, "answer"));
+  const line = make("tr", {}, make("th", {}), ...head, make("th", { scope: "col", className: "answer" }, "answer"));
   table.replaceChildren(line, ...rows);
 }
 

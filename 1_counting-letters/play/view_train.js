@@ -94,7 +94,7 @@ const Train = {
 
   drawForming(model) {
     const table = make("table", { "aria-label": "Attention weights and answers of the model in training" });
-    drawVoted(table, model, model.usual, true);
+    drawVoted(table, model, model.usual, "judged");
     $("forming").replaceChildren(table);
   },
 

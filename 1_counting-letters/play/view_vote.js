@@ -11,7 +11,9 @@ const Vote = {
   id: "vote",
   title: "Vote",
   place: "vote",
-  votes: [0, 0, 0], // For each of the three models.
+  votes: [0, 0, 0], // In class: for each of the three models.
+  inClass: false, // Whether votes are counted, and answers are shown before.
+  mine: null, // Whoever is alone: for which model.
   tokens: [],
   revealed: false, // Whether names and scores are shown.
   stop: () => {}, // Stops what is being measured.
@@ -23,27 +25,63 @@ const Vote = {
       $("vote_letters").value = counting.join(tokens);
       Vote.showVote(tokens);
     };
-    turn("show", true);
     Vote.readVotes();
+    Vote.tokens = usual(counting);
     Vote.drawLineup();
     onTyping("vote_letters", () => counting, Vote.showVote);
     $("vote_random").onclick = () => setLetters(counting.draw(dice(anySeed())));
     $("vote_usual").onclick = () => setLetters(usual(counting));
+    $("in_class").onchange = () => Vote.switchTo($("in_class").checked);
     onPress("show", Vote.reveal);
-    $("again").onclick = Vote.newVote;
-    setLetters(usual(counting));
+    onPress("again", () => (Vote.inClass && Vote.sum() ? Vote.ask(true) : Vote.newVote()));
+    $("again_yes").onclick = () => {
+      Vote.newVote();
+      $("again").focus();
+    };
+    $("again_no").onclick = () => {
+      Vote.ask(false);
+      $("again").focus();
+    };
+    setLetters(Vote.tokens);
   },
 
-  open() {},
+  open(words) {
+    if (words.get("vote") === "class" && !Vote.inClass) {
+      Vote.switchTo(true);
+    }
+  },
 
   address() {
-    return "vote";
+    return Vote.inClass ? "vote=class" : "vote";
+  },
+
+  switchTo(inClass) {
+    Vote.inClass = inClass;
+    Vote.mine = null;
+    Vote.revealed = false;
+    Vote.keepVotes();
+    Vote.stop();
+    Vote.drawLineup();
+    Vote.showVote(Vote.tokens);
+    Shell.writeAddress();
+  },
+
+  sum() {
+    return sum(Vote.votes);
+  },
+
+  ask(asked) { // Before the votes of a class are gone.
+    $("sure").hidden = !asked;
+    if (asked) {
+      $("again_no").focus();
+    }
   },
 
   // So that they outlive a reload. Some browsers refuse it; then the page just remembers.
   keepVotes() {
     try {
       sessionStorage.setItem("votes", JSON.stringify(Vote.votes));
+      sessionStorage.setItem("in class", JSON.stringify(Vote.inClass));
     } catch (error) {
       return;
     }
@@ -53,35 +91,55 @@ const Vote = {
     try {
       const kept = JSON.parse(sessionStorage.getItem("votes"));
       Vote.votes = kept.map((count) => Math.max(0, Math.floor(Number(count)) || 0)).slice(0, 3);
+      Vote.inClass = JSON.parse(sessionStorage.getItem("in class")) === true;
     } catch (error) {
       Vote.votes = [0, 0, 0];
     }
   },
 
-  drawLineup() {
+  drawLineup() { // What does not depend on the letters.
+    $("in_class").checked = Vote.inClass;
+    $("show").hidden = !Vote.inClass;
+    $("again").hidden = !Vote.inClass && !Vote.revealed;
+    turn("show", true);
+    Vote.ask(false);
+    $("shown").replaceChildren();
     $("models").replaceChildren(...LINEUP.map((name, index) => {
       const title = `Model ${index + 1}`;
-      const field = make("input", { type: "number", min: 0, max: 999, id: `votes_${index}`,
-        value: Vote.votes[index] });
-      field.setAttribute("aria-label", `Votes for ${title}`);
-      field.oninput = () => {
-        Vote.votes[index] = Math.max(0, Math.floor(Number(field.value)) || 0);
-        Vote.keepVotes();
-      };
-      const button = make("button", { onclick: () => {
-        Vote.votes[index] += 1;
-        field.value = Vote.votes[index];
-        Vote.keepVotes();
-        announce(`${title}, votes: ${Vote.votes[index]}`);
-      } }, `Vote for ${title}`);
-      const table = make("table", { id: `lineup_${index}`,
-        "aria-label": `${title}: attention weights and answers` });
-      const heading = make("h3", {}, title, make("span", { className: "name" }));
-      const reveal = make("div", { className: "reveal", id: `reveal_${index}` });
-      const side = make("div", {}, make("p", { className: "row" }, button, field, make("small", {}, "votes")),
-        reveal);
-      return make("div", { className: "box" }, make("div", {}, heading, table), side);
+      const table = make("table", { id: `lineup_${index}`, "aria-label": `${title}: attention weights and answers` });
+      const button = make("button", { id: `vote_${index}`, className: Vote.inClass ? "" : "main" }, `Vote for ${title}`);
+      const line = make("p", { className: "row" }, button);
+      if (Vote.inClass) {
+        line.append(...Vote.drawBox(title, index, button));
+      } else {
+        button.onclick = () => Vote.choose(index);
+      }
+      return make("div", { className: "box" }, make("h3", {}, title), make("div", { className: "picture" }, table),
+        line, make("div", { className: "reveal", id: `reveal_${index}` }));
     }));
+  },
+
+  drawBox(title, index, button) { // The box of the votes for a model, which the button counts up.
+    const field = make("input", { type: "number", min: 0, max: 999, id: `votes_${index}`, value: Vote.votes[index] });
+    field.setAttribute("aria-label", `Votes for ${title}`);
+    field.oninput = () => {
+      Vote.votes[index] = Math.max(0, Math.floor(Number(field.value)) || 0);
+      Vote.keepVotes();
+    };
+    button.onclick = () => {
+      Vote.votes[index] += 1;
+      field.value = Vote.votes[index];
+      Vote.keepVotes();
+      announce(`${title}, votes: ${Vote.votes[index]}`);
+    };
+    return [field, make("small", {}, "votes")];
+  },
+
+  choose(index) {
+    if (!Vote.revealed) {
+      Vote.mine = index;
+      Vote.reveal();
+    }
   },
 
   showVote(tokens) {
@@ -94,11 +152,11 @@ const Vote = {
       $("vote_length").textContent = wrong;
       return;
     }
-    const other = tokens.length === model.length ? "" : `, and the models have only met ${model.length}`;
-    $("vote_length").textContent = `${tokens.length} letters${other}.`;
+    const other = tokens.length === model.length ? "" : ` The models have only met ${model.length}.`;
+    $("vote_length").textContent = `${tokens.length === 1 ? "1 letter" : `${tokens.length} letters`}.${other}`;
     Vote.tokens = tokens;
     Vote.draw();
-    if (Shell.view !== Vote) { // The page is only just being opened.
+    if (Shell.view !== Vote || !(Vote.inClass || Vote.revealed)) { // It is only just being opened, or hides them.
       return;
     }
     const told = LINEUP.map((name, index) => {
@@ -109,57 +167,78 @@ const Vote = {
   },
 
   draw() {
-    const three = LINEUP.map((name) => library[name].model);
-    three.forEach((each, index) => drawVoted($(`lineup_${index}`), each, Vote.tokens, Vote.revealed));
+    const answers = Vote.revealed ? "judged" : Vote.inClass ? "shown" : "hidden";
+    LINEUP.forEach((name, index) => {
+      drawVoted($(`lineup_${index}`), library[name].model, Vote.tokens, answers);
+    });
   },
 
-  *measureLineup() {
-    for (const index of range(LINEUP.length)) {
+  *measureLineup() { // The one that was voted for comes first.
+    const order = range(LINEUP.length).sort((one, other) => (other === Vote.mine) - (one === Vote.mine));
+    const scores = [];
+    for (const index of order) {
       const model = library[LINEUP[index]].model;
       const right = yield* measureRight(model, model.length, {});
+      scores[index] = right;
       const open = make("button", { onclick: () => Models.openModel(LINEUP[index], Vote.tokens) },
         `Open Model ${index + 1}`);
-      const score = make("p", {}, make("b", {}, tell(right, model, model.length)), " ", open);
-      $(`reveal_${index}`).append(score);
+      const text = index === Vote.mine ? `You chose ${index + 1}. It gets ${right} of 1,000.`
+        : tell(right, model, model.length);
+      const score = make("p", {}, make("b", {}, text));
+      score.dataset.right = right;
+      $(`reveal_${index}`).prepend(score);
+      $(`reveal_${index}`).append(open);
     }
+    return scores;
   },
 
   reveal() {
     Vote.revealed = true;
+    Vote.ask(false);
     Vote.showVote(Vote.tokens);
     LINEUP.forEach((name, index) => {
       $(`reveal_${index}`).replaceChildren(make("p", {}, UNVEILED[name]));
+      if (!Vote.inClass) {
+        const mine = index === Vote.mine;
+        $(`vote_${index}`).textContent = "Your vote";
+        $(`vote_${index}`).hidden = !mine;
+        turn(`vote_${index}`, false);
+      }
     });
     turn("show", false);
+    $("again").hidden = false;
     Vote.stop();
-    Vote.stop = inSlices(Vote.measureLineup(), 12, () => {
-      const scores = [...document.querySelectorAll(".reveal b")];
-      announce(scores.map((score, index) => `Model ${index + 1}: ${score.textContent}`).join(" "));
-      $("shown").replaceChildren(
-        make("h3", {}, "What does that tell you?"),
-        make("p", {}, "Model 1 takes the same from every letter. It could never prefer the letters that a " +
-          "row counts. Yet it counts nearly as well as Model 2, which learnt to. So a model need not attend " +
-          "more to its letters in order to count them: even a plain average of all letters holds their " +
-          "shares, and three tenths of 'A' means three 'A's in ten letters. (That is also why A gets the " +
-          "same answer as AAAAAAAAAA. Try it.)"),
-        make("p", {}, "Model 3, with the clearest picture, counts worst after the same training. Of ten " +
-          "letters, four 'A's get .985 of its weight together, and five get .990. Perhaps so small a " +
-          "difference takes longer to learn."),
-        make("p", {}, "A heatmap shows where a model looks. It does not show that the model must look there, " +
-          "nor that a clearer picture belongs to a better model."),
-        make("p", { className: "quiet" }, "Each of these is one training run of 2,000 steps; other runs get " +
-          "other numbers. Train some yourself under ", Shell.link("#train", "Train one"), "."),
-      );
+    Vote.stop = inSlices(Vote.measureLineup(), 12, (scores) => {
+      const told = [...document.querySelectorAll(".reveal b")].map((score) => score.textContent);
+      announce(told.map((score, index) => `Model ${index + 1}: ${score}`).join(" "));
+      Vote.explain(scores);
     });
+  },
+
+  explain(scores) {
+    const mine = Vote.mine === null ? "" : Vote.mine === largest(scores) ? "You have picked the best. "
+      : `Model ${largest(scores) + 1} gets the most. `;
+    $("shown").replaceChildren(
+      make("h3", {}, "What does that tell you?"),
+      make("p", {}, `${mine}Model 1 takes the same from every letter, and yet it counts nearly as well as Model 2, ` +
+        "which learnt where to look. Model 3, with the clearest picture, counts worst. A heatmap shows where a " +
+        "model looks. It does not show that the model must look there, nor that a clearer picture belongs to a " +
+        "better model."),
+      make("details", {}, make("summary", {}, "Why?"),
+        make("p", {}, "A plain average of all letters holds their shares, and three tenths of 'A' means three 'A's " +
+          "in ten letters. (That is also why A gets the same answer as AAAAAAAAAA. Try it.)"),
+        make("p", {}, "Model 3: of ten letters, four 'A's get .985 of its weight together, and five get .990. " +
+          "Perhaps so small a difference takes longer to learn."),
+        make("p", {}, "Each of these is one training run of 2,000 steps; other runs get other numbers. Train some " +
+          "yourself under ", Shell.link("#train", Train.title), ".")));
   },
 
   newVote() {
     Vote.revealed = false;
+    Vote.mine = null;
     Vote.votes = [0, 0, 0];
     Vote.keepVotes();
     Vote.stop();
-    turn("show", true);
-    $("shown").replaceChildren();
     Vote.drawLineup();
     Vote.showVote(Vote.tokens);
   },
