@@ -50,28 +50,27 @@ def mask():
 
 def block():
     """Return a block as ours, with a free rail, beside one in the order of the paper's Figure 1."""
-    page = new_page(12.6)
-    for left, title, norm_first in (
-        (0.3, "here: norm beside the rail", True),
-        (8.6, "Figure 1: norm on the rail", False),
-    ):
+    page = new_page(10.6)
+    for left, title in ((0.3, "here: norm beside the rail"), (8.6, "Figure 1: norm on the rail")):
+        norm_first = title.startswith("here")
         rail, side = left + 1.5, left + 5
-        write(page, left, 0.5, title, weight="bold", to="right")
-        page.plot((rail, rail), (1.8, 11.6), color=LINE, linewidth=16, solid_capstyle="butt", zorder=1)
-        draw_arrow(page, (rail, 2), (rail, 1.1), LINE, 16)
-        write(page, left, 12.1, "a vector for each word", to="right")
-        for bottom, part, colour in ((11.2, "attention", WEIGHT), (6.3, "dense,\nReLU, dense", INK)):
-            joined = bottom - (4 if norm_first else 2.9)
+        write(page, left, 0.45, title, weight="bold", to="right")
+        page.plot((rail, rail), (1.6, 9.7), color=LINE, linewidth=16, solid_capstyle="butt", zorder=1)
+        draw_arrow(page, (rail, 1.7), (rail, 0.9), LINE, 16)
+        write(page, left, 10.15, "a vector for each word", to="right")
+        for bottom, part, colour in ((9.4, "attention", WEIGHT), (5.3, "dense,\nReLU, dense", INK)):
+            joined = bottom - (3.35 if norm_first else 2.35)
             boxes = [("norm", INK)] * norm_first + [(part, colour)]
-            draw_way(page, [(rail, bottom), (side, bottom), (side, joined), (rail + 0.45, joined)])
+            draw_way(page, [(rail, bottom), (side, bottom), (side, joined), (rail + 0.42, joined)])
             for text, edge in boxes:
-                height = bottom - (1.0 if text == "norm" else 2.5 if norm_first else 1.45)
-                high = 0.9 if text == "norm" else 1.5
+                height = bottom - (0.75 if text == "norm" else 2.05 if norm_first else 1.2)
+                high = 0.8 if text == "norm" else 1.4
                 weight = "bold" if text == "attention" else "normal"
-                draw_box(page, side, height, text, edge, wide=3.4, high=high, linespacing=1.1, weight=weight)
-            draw_box(page, rail, joined, "+", INK, wide=0.9, high=0.9, size=SIZE + 6)
+                look = {"linespacing": 1.1, "weight": weight}
+                draw_box(page, side, height, text, edge, wide=3.4, high=high, **look)
+            draw_box(page, rail, joined, "+", INK, wide=0.8, high=0.8, size=SIZE + 6)
             if not norm_first:
-                draw_box(page, rail, joined - 1.1, "norm", INK, wide=2.2, high=0.9)
+                draw_box(page, rail, joined - 1, "norm", INK, wide=2.2, high=0.8)
     return page.figure
 
 
@@ -148,37 +147,36 @@ def memory():
         states.append((states[-1] + vector) / 2)
         parts.append((parts[-1] + (word == "cat")) / 2)
     colours = matplotlib.colors.LinearSegmentedColormap.from_list("signed", [*MORE[:1], "#f7f7f7", *MORE[1:]])
-    page, side, places = new_page(13.9), 0.5, 1.3 + 2.05 * np.arange(len(words))
+    page, side, places = new_page(11.2), 0.4, 1.3 + 2.05 * np.arange(len(words))
 
     def draw_column(across, top, numbers):
         for row, number in enumerate(numbers):
             corner = (across - 0.4, top + side * row)
             colour = colours(0.5 + number / 3)
-            page.add_patch(
-                matplotlib.patches.Rectangle(corner, 0.8, side, facecolor=colour, edgecolor="white")
-            )
+            cell = matplotlib.patches.Rectangle(corner, 0.8, side, facecolor=colour, edgecolor="white")
+            page.add_patch(cell)
         frame = {"fill": False, "edgecolor": GREY, "linewidth": 2}
         page.add_patch(matplotlib.patches.Rectangle((across - 0.4, top), 0.8, side * len(numbers), **frame))
 
-    write(page, 0.3, 0.5, "A state of fixed size: each word writes over it", to="right", weight="bold")
-    write(page, 0.3, 7.8, "Attention: every word keeps its own vector", to="right", weight="bold")
+    write(page, 0.3, 0.45, "A state of fixed size: each word writes over it", to="right", weight="bold")
+    write(page, 0.3, 6.2, "Attention: every word keeps its own vector", to="right", weight="bold")
     for number, (word, across) in enumerate(zip(words, places, strict=True)):
-        write(page, across, 1.35, word)
-        draw_arrow(page, (across, 1.65), (across, 2.15))
-        draw_column(across, 2.25, states[number + 1])
+        write(page, across, 1.2, word)
+        draw_arrow(page, (across, 1.45), (across, 1.85))
+        draw_column(across, 1.9, states[number + 1])
         if number:
-            draw_arrow(page, (across - 1.55, 3.75), (across - 0.5, 3.75))
+            draw_arrow(page, (across - 1.55, 3.1), (across - 0.5, 3.1))
         if part := parts[number + 1]:
-            page.add_patch(matplotlib.patches.Rectangle((across - 0.4, 5.5), 1.6 * part, 0.4, color=VALUE))
-            write(page, across, 6.25, short(part), VALUE, weight="bold")
-        draw_column(across, 10, vectors[number])
-        write(page, across, 13.4, word, weight="bold" if word == "cat" else "normal")
-    write(page, places[3] - 0.7, 5.7, "share of cat:", VALUE, to="left", weight="bold")
+            page.add_patch(matplotlib.patches.Rectangle((across - 0.4, 4.5), 1.6 * part, 0.35, color=VALUE))
+            write(page, across, 5.15, short(part), VALUE, weight="bold")
+        draw_column(across, 8.1, vectors[number])
+        write(page, across, 10.85, word, weight="bold" if word == "cat" else "normal")
+    write(page, places[3] - 0.7, 4.68, "share of cat:", VALUE, to="left", weight="bold")
     for across in places[:-1]:
         width, colour, zorder = (14, WEIGHT, 3) if across == places[3] else (2.5, LINE, 2)
-        draw_arrow(page, (places[-1], 9.9), (across, 9.9), colour, width, 0.22, False, zorder)
-    write(page, 14.4, 3.75, "?", GREY, SIZE + 14, "right", weight="bold")
-    write(page, 14.2, 11.5, "cat", VALUE, SIZE + 8, "right", weight="bold")
+        draw_arrow(page, (places[-1], 8), (across, 8), colour, width, 0.2, False, zorder)
+    write(page, 14.4, 3.1, "?", GREY, SIZE + 14, "right", weight="bold")
+    write(page, 14.2, 9.3, "cat", VALUE, SIZE + 8, "right", weight="bold")
     return page.figure
 
 
