@@ -14,8 +14,7 @@ COMMAND = re.compile(r"`python3\s+main\.py\s+(--test\b[^`]*)`")
 TRAINED = {
     1: {"models/": lesson_1.setup(), "models/sum": lesson_1.setup("C")},
     2: {"models/": lesson_2.PLAIN, "models/ --self_att": lesson_2.ASKING},
-    3: {"models/": lesson_3.PLAIN, "models/ --pos_enc": lesson_3.POSITIONS,
-        "models/start --pos_enc": lesson_3.ONE_STEP},
+    3: {"models/": lesson_3.PLAIN, "models/ --pos_enc": lesson_3.POSITIONS},
 }  # fmt: skip
 
 
