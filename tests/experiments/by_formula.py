@@ -227,16 +227,6 @@ def words():
     return page.figure
 
 
-def difference():
-    """Return Lesson 2's example of hidden states: what the difference step gets."""
-    states = np.array([(3, 0, 4), (0, 3, 3), (1, -1, 0)])
-    page, columns = new_page(8.1), {"query · key": 8.6, "÷ √3": 11}
-    what = states[2], states, None, "difference asks", ["A", "B", "difference"]
-    _, down = draw_lookup(page, (4.1, 0.85), *what, columns, (12.5, 2.4), ["A?", "B?", "count"], side=1.1)
-    write(page, 3.85, down + 0.55, "mean", VALUE, to="left", weight="bold")
-    return page.figure
-
-
 def places():
     """Return the example of Lesson 3: `AB` and `BA` without and with the vectors of their positions."""
     unit, page = np.eye(4), new_page(13.2)
@@ -331,7 +321,6 @@ PICTURES = {
     (2, "grid_times_vector"): grid_times_vector,
     (2, "she"): she,
     (2, "words"): words,
-    (2, "by_hand"): difference,
     (3, "by_hand"): places,
     (3, "transformer_by_hand"): matrices,
     (3, "heads_by_hand"): two_heads,

@@ -83,8 +83,10 @@ def short(number):
 
 
 def shade(colour, strength):
-    """Return a colour between PALE (strength 0) and `colour` (1), a tuple."""
-    return matplotlib.colors.LinearSegmentedColormap.from_list("shades", [PALE, colour])(float(strength))
+    """Return a colour between PALE (strength 0) and `colour` (1), or that of a colormap, a tuple."""
+    if isinstance(colour, str):
+        colour = matplotlib.colors.LinearSegmentedColormap.from_list("shades", [PALE, colour])
+    return colour(float(strength))
 
 
 def write(page, across, down, text, colour=INK, size=SIZE, to="center", **look):
@@ -99,26 +101,30 @@ def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, f
 
     Args:
         left, top: floats, the corner.
+        colour: str, or a matplotlib colormap: then cells are drawn as in the programs' heatmaps.
         numbers: float (columns,) or (rows, columns).
         names, rows: str of columns and rows, to stand above them and before them.
         side: float, of a cell.
         full: float, the number that has the whole colour.
         size: points of the numbers, 0 for none.
     """
-    numbers, gap = np.atleast_2d(np.asarray(numbers, dtype=float)), 0.06 * side
+    numbers, plain = np.atleast_2d(np.asarray(numbers, dtype=float)), isinstance(colour, str)
+    gap = 0.06 * side if plain else 0
     for (row, column), number in np.ndenumerate(numbers):
-        strength = 0 if np.isinf(number) else min(1, abs(number) / full) ** 0.7
+        strength = 0 if np.isinf(number) else min(1, abs(number) / full) ** (0.7 if plain else 1)
         place = (left + column * side + gap / 2, top + row * side + gap / 2)
-        style = {"boxstyle": f"round,pad=0,rounding_size={0.1 * side}", "linewidth": 0}
+        style = {"boxstyle": f"round,pad=0,rounding_size={0.1 * side if plain else 0.001}", "linewidth": 0}
         patch = matplotlib.patches.FancyBboxPatch(place, side - gap, side - gap, **style)
-        patch.set_facecolor(shade(colour, strength) if number >= 0 else "white")
+        face = shade(colour, strength) if number >= 0 else (1, 1, 1)
+        patch.set_facecolor(face)
         if number < 0:
             patch.set(edgecolor=shade(colour, strength) if strength else LINE, linewidth=3)
         page.add_patch(patch)
         if not size:
             continue
-        text = GREY if not strength else "white" if number > 0 and strength > 0.62 else INK
-        weight = "bold" if strength else "normal"
+        light = np.dot(face[:3], (0.299, 0.587, 0.114))  # From 0 to 1.
+        text = "white" if light < 0.6 else INK if strength else GREY
+        weight = "bold" if strength and plain else "normal"
         middle = (left + (column + 0.5) * side, top + (row + 0.5) * side)
         write(page, *middle, short(number), text, size, weight=weight)
     for column, name in enumerate(names):

@@ -7,7 +7,12 @@ trained. What ten training runs have in common is drawn from those of a training
 """
 
 import json
+import shutil
+import subprocess
+import sys
+import tempfile
 
+import matplotlib
 import matplotlib.ticker
 import numpy as np
 from scipy import special
@@ -33,7 +38,7 @@ from .drawing import (
     write,
 )
 
-TEN = range(1, 11)
+TEN, BRIGHT = range(1, 11), matplotlib.colormaps["viridis"]  # Heatmaps are those of the programs.
 SHOWN = {1: lesson_1.SHOWN, 2: "BAAC BABAC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
 COUNTS = ("0: count of A", "1: count of B", "2: count of C")
 TEXT = "Anna dog Ben cat Cleo owl Dan hen Ben"
@@ -69,7 +74,7 @@ def lineup(cache):
         weights = np.median([model(inputs)[1][0].numpy() for model in cache.models(setup, TEN)], axis=0)
         top = 0.5 + 4.4 * number
         write(page, 0.3, top, f"Model {number + 1}", to="right", weight="bold")
-        draw_cells(page, 4.6, top + 0.65, weights, WEIGHT, names, COUNTS, 1.1, full=0.5, size=SIZE - 1)
+        draw_cells(page, 4.6, top + 0.65, weights, BRIGHT, names, COUNTS, 1.1, full=0.5, size=SIZE - 1)
     return page.figure
 
 
@@ -266,11 +271,11 @@ def transformer_heads():
         for (row, column), weight in np.ndenumerate(weights[layer][head]):
             if column <= row:
                 corner = left + side * column, 2.5 + side * row
-                draw_cells(page, *corner, [weight], WEIGHT, side=side, size=0)
+                draw_cells(page, *corner, [weight], BRIGHT, side=side, size=0)
         for row, column in found:
             middle = left + side * (column + 0.5), 2.5 + side * (row + 0.5)
             text = f"{weights[layer][head][row, column]:.2f}".removeprefix("0")
-            write(page, *middle, text, "white", SIZE - 4)
+            write(page, *middle, text, INK, SIZE - 4)
         for place, word in enumerate(words):
             write(page, left - 0.15, 2.5 + side * (place + 0.5), word, to="left", size=SIZE - 1)
             look = {"rotation": 90, "size": SIZE - 1}
@@ -296,6 +301,7 @@ OF_ONE_MODEL = {
     (3, "transformer_flow"): transformer_flow,
     (3, "transformer_heads"): transformer_heads,
 }
+HEATMAPS = {1: ["encoder_decoder_attention.png"]}  # That pages show.
 OF_MANY = {  # Those of __main__.LESSONS.
     1: (lineup, counting_curve, lengths),
     2: (step_3,),
@@ -304,10 +310,25 @@ OF_MANY = {  # Those of __main__.LESSONS.
 }
 
 
+def draw_heatmaps():
+    """Draw what the programs draw when they test the models of the page with the shown sequences."""
+    for name, flags in (("counting", ()),):
+        task = play.MODELS[name].task
+        with tempfile.TemporaryDirectory() as folder:
+            variant = "".join(flags).replace("--", "_")
+            shutil.copy(play.FOLDER / "checkpoints" / f"{name}.npz", f"{folder}/checkpoint{variant}.npz")
+            words = ["--test", "--plot", "--input", SHOWN[task], "--savepath", folder, "--plotpath", folder]
+            command = [sys.executable, programs.script(task), *words, *flags]
+            subprocess.run(command, check=True, capture_output=True)
+            for file in HEATMAPS[task]:
+                shutil.copy(f"{folder}/{file}", programs.script(task).parent / "images" / file)
+
+
 def draw(numbers=(), cache=None):
     """Draw all pictures that need no training, and those of lessons from models of a trainings.ModelCache."""
     for (task, name), picture in (by_formula.PICTURES | diagrams.PICTURES | OF_ONE_MODEL).items():
         save(picture(), task, name)
+    draw_heatmaps()
     for number in numbers:
         for picture in OF_MANY.get(number, ()):
             save(picture(cache), int(str(number)[0]), picture.__name__)
