@@ -36,7 +36,7 @@ SEEN = """
         weights: Object.fromEntries(sliders.map((slider) => [slider.id, tables(slider)])),
         message: document.getElementById("message").textContent,
         letters: document.getElementById("letters").value,
-        shown: ["vote", "playing", "train"].filter((id) => document.getElementById(id).offsetParent),
+        shown: ["ask", "vote", "playing", "train"].filter((id) => document.getElementById(id).offsetParent),
     };
 """
 

@@ -32,7 +32,7 @@ def test_addresses_and_the_way_back(page):
     page.wait(lambda: page.driver.current_url == "about:blank")  # The page from which one came.
     page.visit(f"#{link}")
     assert page.seen() == sharp
-    for name, shown in (("vote", "vote"), ("train", "train"), ("train=equal", "train"), ("", "vote")):
+    for name, shown in (("vote", "vote"), ("train", "train"), ("train=equal", "train"), ("", "ask")):
         page.visit(f"#{name}")
         assert page.seen()["shown"] == [shown]
     for view, shown in (("Train one", "train"), ("A model", "playing"), ("Vote", "vote")):
@@ -167,7 +167,7 @@ def test_a_phone_and_no_network(page):
         if option.get_attribute("value") != "transformer":
             option.click()
             assert max(page.driver.execute_script(TOO_WIDE)) <= 0, option.text
-    for view in ("#vote", "#train"):
+    for view in ("#ask", "#vote", "#train"):
         page.visit(view)
         assert max(page.driver.execute_script(TOO_WIDE)) <= 0, view
     page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
@@ -193,7 +193,7 @@ def test_inside_another_page_it_stays_itself(page):
         PAGE.read_text(encoding="utf-8"),
     )
     page.driver.switch_to.frame(page.wait(lambda: page.all("iframe"))[0])
-    page.wait(lambda: page.all("#lineup_0 td"))
+    page.wait(lambda: page.seen()["shown"] == ["ask"])
     for view, shown in (
         ("A model", "playing"),
         ("Train one", "train"),
@@ -216,7 +216,7 @@ def test_a_copy_that_a_browser_has_saved_is_the_page_again(page, tmp_path):
     copy = tmp_path / "copy.html"
     html = page.driver.execute_script("return document.documentElement.outerHTML")
     copy.write_text(f"<!DOCTYPE html>{html}", encoding="utf-8")
-    page.driver.get(copy.as_uri())
+    page.driver.get(copy.as_uri() + "#vote")
     assert page.seen()["shown"] == ["vote"] and page.find("shown").text == ""
     assert page.is_on("vote_0") and not page.find("needs").is_displayed()
     page.driver.get(copy.as_uri() + "#model=counting")

@@ -374,6 +374,10 @@ class Transformer extends Model {
     return this.classes.join(" ");
   }
 
+  get layerNames() { // The names of its attentions, from the first layer to the last.
+    return range(this.settings.layers).map((layer) => `block_${layer + 1}/attention`);
+  }
+
   outputs(tokens) {
     return tokens.map((token, place) => `after ${token} (${place})`);
   }

@@ -6,15 +6,16 @@
 //   id       its name in an address: #vote, or #model=counting&letters=AB
 //   title    in the navigation
 //   place    the id of its section in the page
-//   start()  once, when the page has been loaded: what it listens to
+//   start()  once, before it is shown for the first time: what it listens to
 //   open(words)  it is shown now; words are those of the address (URLSearchParams), or none after a click
 //   address()  what stands after the # while it is shown
 //   draw()   its state, as it is now
 // and whatever else it consists of. It asks Shell.writeAddress() whenever its address changes.
 
 const Shell = {
-  views: [Vote, Row, Models, Train], // In the order of the navigation; the first is the one that opens.
+  views: [Ask, Row, Vote, Models, Train], // In the order of the navigation; the first is the one that opens.
   view: null, // Which is shown.
+  started: new Set(), // Which have been shown.
   entering: false, // Whether one has just gone to another view.
 
   start() {
@@ -24,9 +25,6 @@ const Shell = {
     readEmbedded();
     const links = Shell.views.map((view) => Shell.link(`#${view.id}`, view.title));
     document.querySelector("nav").replaceChildren(...links);
-    for (const view of Shell.views) {
-      view.start();
-    }
     linkLessons();
     document.addEventListener("dragover", (event) => {
       event.preventDefault();
@@ -43,10 +41,6 @@ const Shell = {
     window.addEventListener("popstate", Shell.readAddress);
     window.addEventListener("hashchange", Shell.readAddress);
     Shell.readAddress();
-    $("needs").hidden = true;
-    for (const part of ["header", "main", "footer"]) {
-      document.querySelector(part).hidden = false;
-    }
   },
 
   enter(view) { // Show a view, and no other.
@@ -63,6 +57,10 @@ const Shell = {
       }
     }
     $("about").hidden = view !== Models;
+    if (!Shell.started.has(view)) {
+      Shell.started.add(view);
+      view.start();
+    }
   },
 
   go(view) {

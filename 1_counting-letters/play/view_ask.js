@@ -1,0 +1,540 @@
+"use strict";
+
+// The first view: a name is asked for, and one sees what the last word attends to. A drag moves its weight.
+
+const EASE = 350; // Milliseconds that a change takes.
+const LEAST = 0.02; // A lighter line cannot be taken.
+
+// Return which head of the last layer gives the right pet the most weight, and which one of the first layer
+// gives each pet's owner the most: { finds, owns }.
+function headsOf(model) {
+  const roll = dice(4);
+  const names = model.layerNames;
+  const count = model.settings.heads;
+  const finds = Array(count).fill(0);
+  const owns = Array(count).fill(0);
+  for (let text = 0; text < 20; text++) {
+    const tokens = model.draw(roll);
+    const seen = model.run(tokens).seen;
+    const last = tokens.length - 1;
+    const right = tokens.indexOf(tokens[last]) + 1;
+    for (let head = 0; head < count; head++) {
+      finds[head] += seen[names[names.length - 1]].heads[head].weights[last][right];
+      for (let pet = 1; pet < last; pet += 2) {
+        owns[head] += seen[names[0]].heads[head].weights[pet][pet - 1];
+      }
+    }
+  }
+  return { finds: largest(finds), owns: largest(owns) };
+}
+
+function curve(from, to, middle) { // A line that leaves a word and arrives at another one at right angles.
+  return `M${from} C${middle[0]} ${middle[1]} ${to}`;
+}
+
+const Ask = {
+  id: "ask",
+  title: "Ask",
+  place: "ask",
+  name: "transformer", // In the library.
+  model: null,
+  heads: { finds: 0, owns: 0 },
+  tokens: [], // Names with their pets, and the name that is asked for.
+  equal: false, // Whether the last layer attends to all words equally.
+  moves: [], // What was moved by hand: { from, to }, places of words.
+  chances: [], // What comes out after each word,
+  seen: {}, // and what each attention did.
+  drawn: null, // The weights as they are drawn now, on their way to what they are.
+  animation: 0,
+  dragged: null, // What is being dragged: { from, to, at }.
+  scores: {}, // How many of 1,000 new texts are right: { learnt, equal }.
+  stop: () => {}, // Stops that measurement.
+
+  start() {
+    Ask.use("transformer");
+    $("ask_other").onclick = Ask.drawPets;
+    for (const button of document.querySelectorAll("#ask [data-attend]")) {
+      button.onclick = () => Ask.change({ equal: button.dataset.attend === "equal", moves: [] });
+    }
+    $("ask").addEventListener("click", (event) => {
+      const asked = event.target.closest("[data-ask]");
+      if (asked) {
+        Ask.change({ tokens: [...Ask.tokens.slice(0, -1), asked.dataset.ask], moves: [] });
+      }
+    });
+    const stage = $("ask_stage");
+    stage.addEventListener("pointerdown", Ask.take);
+    stage.addEventListener("pointermove", Ask.drag);
+    stage.addEventListener("pointerup", Ask.drop);
+    stage.addEventListener("pointercancel", Ask.cancel);
+    stage.addEventListener("keydown", Ask.press);
+    new ResizeObserver(() => Ask.draw()).observe(stage);
+    $("ask_more").ontoggle = Ask.drawHeads;
+  },
+
+  use(name) { // Ask another model: a transformer of the library.
+    Ask.name = name;
+    Ask.model = library[name].model;
+    Ask.heads = headsOf(Ask.model);
+    Ask.scores = {};
+    Ask.change({ tokens: usual(Ask.model), equal: false, moves: [] });
+  },
+
+  open(words) {
+    if (!words.has("letters") && !words.has("attend") && !words.has("move")) {
+      Ask.draw();
+      return;
+    }
+    const asked = Ask.model.split(words.get("letters") || usual(Ask.model).join(" "));
+    const fits = Ask.model.problem(asked) === "" && asked.length > 2 &&
+      Ask.model.answers(asked)[asked.length - 1] !== null;
+    const moves = words.getAll("move").map((move) => move.split("-").map(Number));
+    const inside = moves.filter((move) => move.length === 2 && move.every((place) => has(asked, place)));
+    Ask.change({
+      tokens: fits ? asked : usual(Ask.model),
+      equal: words.get("attend") === "equal",
+      moves: fits ? inside.map(([from, to]) => ({ from, to })) : [],
+    });
+    if (!fits) {
+      say("The address holds a text that this model cannot be asked about.");
+    }
+  },
+
+  address() {
+    const parts = new URLSearchParams();
+    if (String(Ask.tokens) !== String(usual(Ask.model))) {
+      parts.append("letters", Ask.tokens.join(" "));
+    }
+    if (Ask.equal) {
+      parts.append("attend", "equal");
+    }
+    for (const move of Ask.moves) {
+      parts.append("move", `${move.from}-${move.to}`);
+    }
+    return String(parts) ? `ask&${parts}` : "ask";
+  },
+
+  get layer() { // The name of the last attention, from which the answer comes.
+    return Ask.model.layerNames.slice(-1)[0];
+  },
+
+  get last() { // The place of the word that asks.
+    return Ask.tokens.length - 1;
+  },
+
+  get weights() { // Of the word that asks, in the head that finds the pet.
+    return Ask.seen[Ask.layer].heads[Ask.heads.finds].weights[Ask.last];
+  },
+
+  get answer() {
+    return Ask.model.classes[largest(Ask.chances[Ask.last])];
+  },
+
+  run(moves) {
+    const byHand = moves.map((move) => ({ id: Ask.layer, head: Ask.heads.finds, row: Ask.last, ...move }));
+    return Ask.model.run(Ask.tokens, Ask.equal ? { [Ask.layer]: 0 } : {}, byHand);
+  },
+
+  change(changes) {
+    Object.assign(Ask, changes);
+    Object.assign(Ask, Ask.run(Ask.moves));
+    Ask.dragged = null;
+    Ask.draw();
+    if (Shell.view === Ask) {
+      Shell.writeAddress();
+      announce(`${Ask.tokens[Ask.last]}: ${Ask.answer}, ${percent(Math.max(...Ask.chances[Ask.last]))}. ` +
+        $("ask_told").textContent);
+    }
+    Ask.measure();
+  },
+
+  drawPets() { // Other pets for the same names, no pet twice.
+    const pets = Ask.model.classes.slice(Ask.model.classes.length / 2);
+    const roll = dice(anySeed());
+    const tokens = Ask.tokens.map((token, place) =>
+      (place % 2 ? pets.splice(roll(pets.length), 1)[0] : token));
+    Ask.change({ tokens, moves: [] });
+  },
+
+  measure() {
+    const kind = Ask.equal ? "equal" : "learnt";
+    Ask.stop();
+    if (!has(Ask.scores, kind)) {
+      const model = Ask.model;
+      const factors = Ask.equal ? { [Ask.layer]: 0 } : {};
+      Ask.stop = inSlices(measureRight(model, model.length, factors), 8, (right) => {
+        Ask.scores[kind] = right;
+        Ask.tell();
+      });
+    }
+  },
+
+  // --- Drawing
+
+  draw() {
+    if (Shell.view !== Ask) {
+      return;
+    }
+    Ask.drawWords();
+    Ask.drawChances();
+    Ask.drawHeads();
+    Ask.tell();
+    Ask.ease();
+  },
+
+  drawWords() {
+    const stage = $("ask_stage");
+    const asking = Ask.tokens[Ask.last];
+    const looked = largest(Ask.weights);
+    const sure = Math.max(...Ask.chances[Ask.last]) > 0.6;
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const tall = stage.clientWidth < (4.4 * Ask.tokens.length + 7) * rem;
+    stage.classList.toggle("tall", tall);
+    if (tall) { // Where it is read at once.
+      stage.after($("ask_told"));
+    } else {
+      $("ask_below").prepend($("ask_told"));
+    }
+    if ($("ask_words").children.length !== Ask.tokens.length) {
+      Ask.makeWords();
+    }
+    [...$("ask_words").children].forEach((word, place) => {
+      word.firstChild.textContent = Ask.tokens[place];
+      if (place % 2 === 0 && place < Ask.last) {
+        word.dataset.ask = Ask.tokens[place];
+      }
+      word.classList.toggle("looked", place === looked && Ask.weights[looked] > 0.3);
+      word.classList.toggle("target", Ask.dragged !== null && place === Ask.dragged.to);
+    });
+    [...$("ask_knobs").children].forEach((knob, place) => {
+      const weight = Ask.weights[place];
+      knob.hidden = weight < LEAST;
+      knob.tabIndex = place === looked ? 0 : -1;
+      knob.dataset.weight = weight;
+      knob.setAttribute("aria-label", `What ${asking} attends to`);
+      knob.setAttribute("aria-valuetext", `${Ask.tokens[place]}, weight ${share(weight)}`);
+    });
+    [...$("ask_names").children].forEach((button, index) => {
+      button.textContent = Ask.tokens[2 * index];
+      button.dataset.ask = Ask.tokens[2 * index];
+      button.setAttribute("aria-pressed", Ask.tokens[2 * index] === asking);
+    });
+    $("ask_title").textContent = asking;
+    $("ask_answer").textContent = sure ? Ask.answer : `${Ask.answer}?`;
+    $("ask_answer").dataset.answer = Ask.answer;
+    for (const button of document.querySelectorAll("#ask [data-attend]")) {
+      const isEqual = button.dataset.attend === "equal";
+      button.setAttribute("aria-pressed", isEqual === Ask.equal && Ask.moves.length === 0);
+    }
+  },
+
+  makeWords() { // For a text of this length.
+    $("ask_words").replaceChildren(...Ask.tokens.map((token, place) => {
+      if (place === Ask.last) {
+        return make("span", { className: "word asking" }, token, make("small", {}, "query"));
+      }
+      return place % 2 ? make("span", { className: "word" }, token)
+        : make("button", { className: "word", tabIndex: -1 }, token); // The buttons below do the same.
+    }));
+    $("ask_knobs").replaceChildren(...Ask.tokens.map((token, place) => {
+      const knob = make("button", { className: "knob", role: "slider" });
+      knob.dataset.arc = place;
+      knob.setAttribute("aria-valuemin", 1);
+      knob.setAttribute("aria-valuemax", Ask.tokens.length);
+      knob.setAttribute("aria-valuenow", place + 1);
+      return knob;
+    }));
+    $("ask_names").replaceChildren(...range(Ask.last / 2).map(() => make("button", {})));
+  },
+
+  drawChances() { // Of each pet of the text, and of the likeliest other word.
+    const chances = Ask.chances[Ask.last];
+    const classes = Ask.model.classes;
+    const pets = Ask.tokens.filter((token, place) => place % 2 === 1);
+    const rows = [...new Set(pets)];
+    const others = chances.map((chance, index) => (rows.includes(classes[index]) ? 0 : chance));
+    rows.push(classes[largest(others)]);
+    const list = $("ask_chances");
+    while (list.children.length > rows.length) {
+      list.lastChild.remove();
+    }
+    rows.forEach((word, index) => {
+      if (!list.children[index]) {
+        list.append(make("li", {}, make("span", {}), make("div", {}, make("i", {})), make("small", {})));
+      }
+      const [name, track, number] = list.children[index].children;
+      const chance = chances[classes.indexOf(word)];
+      name.textContent = word;
+      number.textContent = percent(chance);
+      track.firstChild.style.width = `${(100 * chance).toFixed(2)}%`;
+      list.children[index].classList.toggle("most", word === Ask.answer);
+      list.children[index].dataset.chance = chance;
+      const rare = index === rows.length - 1 && chance < 0.01;
+      list.children[index].style.visibility = rare ? "hidden" : "visible"; // Its place stays.
+    });
+  },
+
+  tell() {
+    const asking = Ask.tokens[Ask.last];
+    const looked = largest(Ask.weights);
+    const word = Ask.tokens[looked];
+    const strong = (...words) => make("strong", {}, ...words);
+    const told = [];
+    if (Ask.moves.length) {
+      const { to } = Ask.moves[Ask.moves.length - 1];
+      const target = Ask.tokens[to];
+      if (to % 2 === 0) {
+        told.push(strong(`${target} is a name: there is no pet to find.`), ` So it says ${Ask.answer}.`);
+      } else if (target === Ask.answer) {
+        told.push(strong(`It says ${target}, since you made it look there.`), " Nothing else has changed.");
+      } else {
+        told.push(strong(`It looks at ${target}, and says ${Ask.answer}.`), " The other heads look, too.");
+      }
+      const back = make("button", { onclick: () => Ask.change({ moves: [] }) }, "Put the line back");
+      told.push(" ", back);
+    } else if (Ask.equal) {
+      const { learnt, equal } = Ask.scores;
+      told.push(strong("The same from every word: now it guesses."));
+      if (has(Ask.scores, "equal")) {
+        told.push(` Of 1,000 new texts it gets ${equal.toLocaleString("en")} right`);
+        told.push(has(Ask.scores, "learnt") ? `; as it has learnt, ${learnt.toLocaleString("en")}.` : ".");
+      }
+    } else {
+      told.push(strong("Now you choose. ", make("em", {}, `Drag the thick line from ${word} to another pet.`)),
+        ` What does it say ${asking}’s pet is?`);
+    }
+    $("ask_told").replaceChildren(...told);
+  },
+
+  ease() { // Let what is drawn go to what is, in small steps.
+    const goal = { last: Ask.weights, first: Ask.firstWeights() };
+    const from = Ask.drawn;
+    cancelAnimationFrame(Ask.animation);
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.dragged;
+    if (!from || from.last.length !== goal.last.length || still) {
+      Ask.drawn = goal;
+      Ask.drawArcs();
+      return;
+    }
+    const began = performance.now();
+    const between = (left, right, part) => left.map((number, index) => number + part * (right[index] - number));
+    const frame = (now) => {
+      const time = Math.min(1, Math.max(0, (now - began) / EASE));
+      const part = 1 - (1 - time) ** 3;
+      Ask.drawn = {
+        last: between(from.last, goal.last, part),
+        first: goal.first.map((row, place) => between(from.first[place], row, part)),
+      };
+      Ask.drawArcs();
+      if (time < 1) {
+        Ask.animation = requestAnimationFrame(frame);
+      }
+    };
+    Ask.animation = requestAnimationFrame(frame);
+  },
+
+  firstWeights() { // Of each word in the first layer's head that finds owners; none where that is the last layer.
+    const names = Ask.model.layerNames;
+    const rows = Ask.seen[names[0]].heads[Ask.heads.owns].weights;
+    return rows.map((row) => row.map((weight) => (names.length > 1 ? weight : 0)));
+  },
+
+  // Return where things are in the stage. Along is the direction of the text, out is away from it: up and to the
+  // right in a wide stage, right and down in a tall one.
+  measureStage() {
+    const stage = $("ask_stage");
+    const tall = stage.classList.contains("tall");
+    const box = stage.getBoundingClientRect();
+    const words = [...$("ask_words").children].map((word) => word.getBoundingClientRect());
+    const edge = tall ? Math.max(...words.map((word) => word.right)) - box.left : words[0].top - box.top;
+    const other = tall ? words[0].left - box.left : words[0].bottom - box.top;
+    const along = words.map((word) =>
+      (tall ? (word.top + word.bottom) / 2 - box.top : (word.left + word.right) / 2 - box.left));
+    return {
+      tall, along, box,
+      room: (tall ? box.width - edge : edge) - 8,
+      out: (place, height) => (tall ? [edge + height, place] : [place, edge - height]),
+      back: (place, height) => (tall ? [other - height, place] : [place, other + height]),
+      backRoom: tall ? other - 4 : box.height - other - 4,
+    };
+  },
+
+  drawArcs() {
+    if (Shell.view !== Ask) { // One has gone elsewhere while it moved.
+      return;
+    }
+    const stage = Ask.measureStage();
+    const { along, room, out, back } = stage;
+    const { last, first } = Ask.drawn;
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const asking = along[Ask.last];
+    const longest = Math.abs(along[Ask.last] - along[0]);
+    const parts = [];
+    const heightAt = (place) => (room / 0.75) * (0.3 + 0.7 * Math.min(1, Math.abs(place - asking) / longest));
+    const arcTo = (place) => {
+      const height = heightAt(place);
+      return curve(out(asking, 0), out(place, 0), [out(asking, height), out(place, height)]);
+    };
+    const loop = curve(out(asking - 5, 0), out(asking + 5, 0),
+      [out(asking - 2.6 * rem, 3.6 * rem), out(asking + 2.6 * rem, 3.6 * rem)]);
+    const looked = largest(last);
+    first.forEach((row, word) => {
+      row.forEach((weight, place) => {
+        if (word % 2 && word < Ask.last && weight > 0.12) {
+          const distance = Math.abs(along[word] - along[place]);
+          const height = Math.min(stage.backRoom / 0.75, 1.2 * rem + 0.28 * distance);
+          const mine = word === looked && last[looked] > 0.3 && place === largest(row);
+          parts.push(draw("path", { class: mine ? "first mine" : "first", "stroke-width": 0.35 * rem * weight,
+            d: place === word ? "" : curve(back(along[word], 0), back(along[place], 0),
+              [back(along[word], height), back(along[place], height)]) }));
+        }
+      });
+    });
+    last.forEach((weight, place) => {
+      const d = place === Ask.last ? loop : arcTo(along[place]);
+      parts.push(draw("path", { class: "hair", d }));
+    });
+    last.forEach((weight, place) => {
+      const held = Ask.dragged && Ask.dragged.to === place;
+      let d = place === Ask.last ? loop : arcTo(along[place]);
+      if (held && Ask.dragged.at) { // The line follows the pointer.
+        const at = Ask.dragged.at;
+        const height = heightAt(stage.tall ? at[1] : at[0]);
+        const above = stage.tall ? [at[0] + 0.5 * height, at[1]] : [at[0], at[1] - 0.5 * height];
+        d = curve(out(asking, 0), at, [out(asking, height), above]);
+      }
+      parts.push(draw("path", { class: "arc", d, "stroke-width": 1.15 * rem * weight }));
+      if (weight >= LEAST) {
+        const grab = draw("path", { class: "grab", d });
+        grab.dataset.place = place;
+        parts.push(grab);
+      }
+      if (weight >= 0.045) {
+        const [x, y] = stage.tall ? out(along[place] - 0.6 * rem, 1.6 * rem) : out(along[place], 1.9 * rem);
+        const side = stage.tall ? 0 : 1.0 * rem;
+        parts.push(draw("text", { x: x - side, y, "text-anchor": stage.tall ? "start" : "end" }, share(weight)));
+      }
+      const knob = $("ask_knobs").children[place];
+      const spot = held && Ask.dragged.at ? Ask.dragged.at
+        : place === Ask.last ? out(along[place] + 5, 0.6 * rem) : out(along[place], 0.55 * rem);
+      knob.style.left = `${spot[0]}px`;
+      knob.style.top = `${spot[1]}px`;
+      knob.style.setProperty("--size", 0.55 + 0.6 * weight);
+    });
+    $("ask_arcs").replaceChildren(...parts);
+    const carries = looked % 2 === 1 && last[looked] > 0.3 && Ask.model.layerNames.length > 1;
+    $("ask_key").style.visibility = carries ? "visible" : "hidden";
+    $("ask_key").style.left = stage.tall ? "" : `${along[looked]}px`;
+  },
+
+  drawHeads() { // On request: what all heads of all layers do, small.
+    if (!$("ask_more").open) {
+      return;
+    }
+    const count = Ask.tokens.length;
+    const names = Ask.model.layerNames;
+    const layers = names.map((name, layer) => {
+      const isLast = layer === names.length - 1;
+      const rows = isLast ? [Ask.last] : range(count).filter((place) => place % 2 && place < Ask.last);
+      const heads = Ask.seen[name].heads.map((head, number) => {
+        const picture = draw("svg", { viewBox: `0 0 ${20 * count} 84`, "aria-hidden": "true" });
+        for (const row of rows) {
+          head.weights[row].forEach((weight, place) => {
+            const [x, y, middle] = [20 * row + 10, 20 * place + 10, 68 - 6 - (60 * Math.abs(row - place)) / count];
+            if (weight > 0.01 && place !== row) {
+              picture.append(draw("path", { class: isLast ? "arc" : "first", "stroke-width": 7 * weight,
+                d: curve([x, 68], [y, 68], [[x, middle], [y, middle]]) }));
+            }
+          });
+        }
+        Ask.tokens.forEach((token, place) => {
+          picture.append(draw("text", { x: 20 * place + 10, y: 81, "text-anchor": "middle" }, token[0]));
+        });
+        const chosen = number === (isLast ? Ask.heads.finds : layer === 0 ? Ask.heads.owns : -1);
+        const title = make("figcaption", {}, `Head ${number + 1}${chosen ? ", drawn above" : ""}`);
+        return make("figure", { className: chosen ? "chosen" : "" }, picture, title);
+      });
+      const title = isLast ? `Layer ${layer + 1}: what ${Ask.tokens[Ask.last]} attends to, at the end`
+        : `Layer ${layer + 1}: what each pet attends to`;
+      return make("div", {}, make("p", {}, title), make("div", { className: "figures" }, ...heads));
+    });
+    const open = () => Models.openModel(Ask.name, Ask.tokens);
+    $("ask_heads").replaceChildren(...layers,
+      make("button", { onclick: open }, "Open the whole model: every weight, every number"));
+  },
+
+  // --- Moving weight: with a pointer, or with the arrow keys on a knob
+
+  movesTo(from, to) { // A line that was moved before goes on from where it is.
+    const moves = [...Ask.moves];
+    const before = moves.length && moves[moves.length - 1].to === from ? moves.pop().from : from;
+    return before === to ? moves : [...moves, { from: before, to }];
+  },
+
+  take(event) {
+    const held = event.target.closest("[data-arc], .grab");
+    if (!held || event.button) {
+      return;
+    }
+    event.preventDefault();
+    $("ask_stage").classList.add("touched");
+    $("ask_stage").setPointerCapture(event.pointerId);
+    const from = Number(has(held.dataset, "arc") ? held.dataset.arc : held.dataset.place);
+    Ask.dragged = { from, to: from, at: null, before: Ask.moves };
+    if (held.focus) {
+      held.focus({ preventScroll: true });
+    }
+  },
+
+  drag(event) {
+    if (!Ask.dragged) {
+      return;
+    }
+    const { tall, along, box } = Ask.measureStage();
+    const at = [event.clientX - box.left, event.clientY - box.top];
+    const distances = along.map((place) => Math.abs(place - at[tall ? 1 : 0]));
+    const to = largest(distances.map((distance) => -distance));
+    const { from, before } = Ask.dragged;
+    Ask.moves = before;
+    Ask.moves = Ask.movesTo(from, to);
+    Ask.dragged = { from, to, at, before };
+    Object.assign(Ask, Ask.run(Ask.moves)); // It says at once what it would say.
+    Ask.draw();
+  },
+
+  drop() {
+    if (Ask.dragged) {
+      const { to } = Ask.dragged;
+      Ask.change({});
+      $("ask_knobs").children[to].focus({ preventScroll: true });
+    }
+  },
+
+  cancel() {
+    if (Ask.dragged) {
+      Ask.change({ moves: Ask.dragged.before });
+    }
+  },
+
+  press(event) {
+    const knob = event.target.closest("[data-arc]");
+    if (!knob || event.ctrlKey || event.altKey || event.metaKey) {
+      return;
+    }
+    const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -99, End: 99 };
+    const from = Number(knob.dataset.arc);
+    if (event.key === "Escape") {
+      Ask.cancel();
+      Ask.change({ moves: [] });
+      $("ask_knobs").children[largest(Ask.weights)].focus();
+    } else if (has(steps, event.key)) {
+      event.preventDefault();
+      const to = Math.min(Ask.last, Math.max(0, from + steps[event.key]));
+      if (to !== from) {
+        Ask.change({ moves: Ask.movesTo(from, to) });
+        const back = to in Ask.weights && Ask.weights[to] >= LEAST ? to : largest(Ask.weights);
+        $("ask_knobs").children[back].focus();
+      }
+    }
+  },
+};
