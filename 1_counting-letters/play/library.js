@@ -91,6 +91,10 @@ async function openFile(file) {
   const name = `own_${opened}`;
   const title = `${file.name}: ${model.task}, step ${model.step}`;
   addModel(name, { title, command: "Your file stays on your computer.", hint: HINTS.own, model });
+  if (Shell.view === Ask && model.task === "Transformer") {
+    Ask.use(name);
+    return;
+  }
   const asked = Models.waiting;
   Models.openModel(name, usual(model));
   if (asked) { // The address told what to show of it.
