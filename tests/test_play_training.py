@@ -11,19 +11,22 @@ from selenium.webdriver.common.by import By
 BATCH = [[3, 2, 3, 2], [0, 10, 0, 0], [10, 0, 0, 0], [1, 0, 4, 5], [2, 6, 1, 1], [4, 1, 1, 4]]
 SET_UP = """
     const [factor, weights] = arguments;
-    Train.training = new Training(factor, 7);
+    window.training = new Training(factor, 7);
     for (const name of Object.keys(weights)) {
         weights[name].forEach((row, index) => row.forEach((number, column) => {
-            Train.training.weights[name][index][column] = number;
+            window.training.weights[name][index][column] = number;
         }));
     }
 """
-GRADIENTS = "return Train.training.gradients(arguments[0])"
+GRADIENTS = "return window.training.gradients(arguments[0])"
 STEP = """
-    Train.training.adam(Train.training.gradients(arguments[0]).gradients);
-    return Train.training.weights;
+    window.training.adam(window.training.gradients(arguments[0]).gradients);
+    return window.training.weights;
 """
-SCORES = "const { training } = Train; return [training.right(), training.model.trainedAt, training.step]"
+PAIR = """
+    return Train.pair.map(({ training, points }) =>
+        [training.right(), training.model.trainedAt, training.step, points.map(([at, loss]) => [at, loss])]);
+"""
 
 
 def rows(weight):
@@ -63,37 +66,33 @@ def test_gradients_and_steps_of_adam_are_those_of_keras(page, factor):
             np.testing.assert_allclose(weights[name], rows(weight), atol=2e-4, err_msg=f"{name}, step {step}")
 
 
-def loss_curve(page):
-    """Return the newest loss curve as it is drawn, float (points, 2), in the drawing's units."""
-    points = page.driver.find_element(By.CSS_SELECTOR, "#losses polyline.now").get_attribute("points")
-    return np.array([[float(number) for number in point.split(",")] for point in points.split()])
-
-
 def test_both_kinds_train_and_become_models(page):
     """Learnt weights find their letters, equal ones stay equal and count, Stop keeps what there is."""
     page.visit("#train")
     page.driver.execute_cdp_cmd("Page.bringToFront", {})
     assert page.seen()["shown"] == ["train"]
-    for run, (kind, least) in enumerate({"learnt": 900, "equal": 850}.items(), start=1):
-        page.driver.find_element(By.CSS_SELECTOR, f"[name=kind][value={kind}]").click()
-        page.find("start").click()
-        page.wait(lambda: page.is_on("stop"))
-        page.wait(lambda: page.is_on("start"), 120)
-        curve = loss_curve(page)
-        assert len(curve) == 41 and curve[0, 0] < 60 and curve[-1, 0] == 510  # Steps 1, 50, ..., 2,000.
-        # From above ln 11 to below 0.4, in the median, as a single step is noisy.
-        assert curve[0, 1] < 40 and np.median(curve[-9:, 1]) > 120
-        right, trained_at, steps = page.driver.execute_script(SCORES)
+    page.find("start").click()
+    page.wait(lambda: page.is_on("stop"))
+    page.wait(lambda: page.is_on("start"), 120)
+    pair = page.driver.execute_script(PAIR)
+    kinds = zip(pair, ("learnt", "equal"), (900, 850), page.all("#runs tr")[1:], strict=True)
+    for (right, trained_at, steps, curve), kind, least, row in kinds:
         assert right >= least and steps == 2000 and trained_at == (kind == "learnt")
-        row = page.all("#runs tr")[run]
+        losses = np.array(curve)
+        assert losses[:, 0].tolist() == [1, *range(50, 2001, 50)]
+        # From above ln 11 to below 0.4, in the median, as a single step is noisy.
+        assert losses[0, 1] > np.log(11) and np.median(losses[-9:, 1]) < 0.4
         assert f"{right} of 1,000" in row.text and row.get_attribute("data-kind") == kind
-        assert ("What does it show?" in page.find("compare").text) == (run == 2)  # Both kinds.
+        assert page.find(f"score_{kind}").get_attribute("data-right") == str(right)
+        drawn = page.find("losses").find_element(By.CSS_SELECTOR, f"polyline.{kind}.now")
+        assert len(drawn.get_attribute("points").split()) == 41
     page.find("start").click()
     page.wait(lambda: "Step" in page.find("progress").text)
     page.find("stop").click()
-    page.wait(lambda: len(page.all("#runs tr")) == 4)
-    stopped = page.driver.execute_script(SCORES)[2]
-    assert 0 < stopped < 2000 and page.is_on("start")
+    page.wait(lambda: len(page.all("#runs tr")) == 5)
+    assert all(0 < steps < 2000 for _, _, steps, _ in page.driver.execute_script(PAIR)) and page.is_on(
+        "start"
+    )
     page.button("Open run 2").click()
     seen = page.seen()
     assert seen["shown"] == ["playing"] and seen["letters"] == "␣BC␣CBBAA␣"

@@ -230,7 +230,7 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
     assert "this model depends on" in text and "They do not show that the task needs" in text
     page.button("Train one with equal weights").click()
     assert page.seen()["shown"] == ["train"]
-    assert page.driver.find_element(By.CSS_SELECTOR, "[value=equal]").is_selected()
+    assert page.driver.switch_to.active_element == page.find("start")
     page.driver.back()
     page.wait(lambda: page.seen()["shown"] == ["playing"])
     slider = page.find("attention")

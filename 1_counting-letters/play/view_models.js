@@ -136,7 +136,7 @@ const Models = {
         "was meant.");
     } else if (name.startsWith("trained_")) {
       say("This address shows a model that was trained in the page, and is gone. Train one again under " +
-        "“Train one”.");
+        "“Train”.");
     } else {
       say("The address names a model that this page does not have.");
     }
@@ -394,7 +394,7 @@ const Models = {
       shows.append("To find that out, one trains a model with equal weights: see “Must it look there?” in " +
         "the lesson.");
     } else if (trainedAt === 1) {
-      const train = make("button", { onclick: () => Train.choose("equal") }, "Train one with equal weights");
+      const train = make("button", { onclick: Train.enter }, "Train one with equal weights");
       shows.append("To find that out: ", train);
     }
     return [shows];

@@ -21,11 +21,12 @@ function blindLoss() { // The loss of a model that knows how often each count oc
   return total;
 }
 
-function chooseKind(kind) {
-  const choice = document.querySelector(`[name=kind][value=${kind === "equal" ? "equal" : "learnt"}]`);
-  choice.checked = true;
-  return choice;
-}
+const KINDS_OF_TRAINING = { // What multiplies the logits, and what is said of it.
+  learnt: { factor: 1, title: "It may learn where to attend", short: "learnt weights" },
+  equal: { factor: 0, title: "All weights are equal", short: "equal weights" },
+};
+const SCORED_EVERY = 500; // Milliseconds: scores take time that the training could have.
+const DRAWN_EVERY = 100;
 
 const COMPARISON = "What does it show? If the model with equal weights counts, the task does not need " +
   "learnt weights. If it had failed, that alone would prove nothing: it might only train badly. No two " +
@@ -33,38 +34,56 @@ const COMPARISON = "What does it show? If the model with equal weights counts, t
 
 const Train = {
   id: "train",
-  title: "Train one",
+  title: "Train",
   place: "train",
-  training: null, // The current run.
-  stop: () => {}, // Stops it.
-  curves: [], // Of all runs: { kind, points }, the last one is the current one.
+  pair: [], // The current pair: { kind, training, points, right, at }: losses ([step, loss]), and a score at a step.
+  curves: [], // Of all runs, the newest last: { kind, points }.
   runs: 0,
+  began: 0, // When the current pair began, in milliseconds.
+  drawn: 0, // When it was drawn, and scored, the last time.
+  scored: 0,
+  stop: () => {},
 
   start() {
     turn("start", true);
     turn("stop", false);
     onPress("start", Train.startTraining);
     onPress("stop", () => Train.stop());
-    Train.draw();
-    Train.drawForming(new Training(1, 1).model);
+    $("pair").replaceChildren(...Object.keys(KINDS_OF_TRAINING).map((kind) => {
+      const { title, factor } = KINDS_OF_TRAINING[kind];
+      const table = make("table", { id: `forming_${kind}`, "aria-label": `${title}: attention weights and answers` });
+      drawVoted(table, new Training(factor, 1).model, library.counting.model.usual, "judged");
+      const section = make("section", { className: "box" }, make("h3", {}, title),
+        make("div", { className: "picture" }, table), make("p", { id: `score_${kind}` }, "not trained yet"));
+      section.dataset.kind = kind;
+      return section;
+    }));
+    $("scale").replaceChildren(...drawScale());
+    Train.drawLosses();
   },
 
-  open(words) {
-    if (words.get("train")) {
-      chooseKind(words.get("train"));
-    }
-  },
+  open() {},
 
   address() {
     return "train";
   },
 
-  choose(kind) { // From anywhere.
+  enter() { // From anywhere.
     Shell.go(Train);
-    chooseKind(kind).focus();
+    $("start").focus();
   },
 
-  draw() { // The losses.
+  draw() {
+    for (const { kind, training, right, at } of Train.pair) {
+      drawVoted($(`forming_${kind}`), training.model, training.model.usual, "judged");
+      $(`score_${kind}`).replaceChildren(make("b", {}, `Right for ${right.toLocaleString("en")} of 1,000`),
+        ` after ${at.toLocaleString("en")} steps`);
+      $(`score_${kind}`).dataset.right = right;
+    }
+    Train.drawLosses();
+  },
+
+  drawLosses() {
     const parts = [];
     for (const loss of [3, 1, 0.3, 0.1, 0.03]) {
       parts.push(draw("line", { x1: CHART.left, x2: CHART.right, y1: down(loss), y2: down(loss),
@@ -79,88 +98,97 @@ const Train = {
     parts.push(draw("text", { x: CHART.left + 6, y: CHART.bottom - 8 }, "loss, nats per output step"));
     const blind = down(blindLoss());
     parts.push(draw("line", { x1: CHART.left, x2: CHART.right, y1: blind, y2: blind }));
-    const told = `${short(Number(blindLoss().toFixed(2)))}: the best without reading the letters`;
-    parts.push(draw("text", { x: CHART.right, y: blind - 5, "text-anchor": "end" }, told));
+    const best = `${short(Number(blindLoss().toFixed(2)))}: the best without reading the letters`;
+    parts.push(draw("text", { x: CHART.right, y: blind - 5, "text-anchor": "end" }, best));
     Train.curves.forEach((curve, index) => {
       const points = curve.points.map(([at, loss]) => `${across(at).toFixed(1)},${down(loss).toFixed(1)}`);
-      const className = `${index === Train.curves.length - 1 ? "now" : "before"} ${curve.kind}`;
+      const className = `${index >= Train.curves.length - 2 ? "now" : "before"} ${curve.kind}`;
       parts.push(draw("polyline", { points: points.join(" "), class: className }));
     });
     $("losses").replaceChildren(...parts);
-    const last = Train.curves.length ? Train.curves[Train.curves.length - 1].points.slice(-1)[0] : null;
-    $("losses").setAttribute("aria-label",
-      last ? `Loss ${short(last[1])} at step ${last[0]}` : "Loss: nothing yet");
-  },
-
-  drawForming(model) {
-    const table = make("table", { "aria-label": "Attention weights and answers of the model in training" });
-    drawVoted(table, model, model.usual, "judged");
-    $("forming").replaceChildren(table);
+    const now = Train.curves.slice(-2).filter((curve) => curve.points.length);
+    const told = now.map(({ kind, points }) => `${KINDS_OF_TRAINING[kind].short}: loss ` +
+      `${short(points[points.length - 1][1])} at step ${points[points.length - 1][0]}`);
+    $("losses").setAttribute("aria-label", told.join("; ") || "Loss: nothing yet");
   },
 
   startTraining() {
-    const kind = document.querySelector("[name=kind]:checked").value;
-    Train.runs += 1;
-    Train.training = new Training(kind === "equal" ? 0 : 1, anySeed());
-    const current = Train.training;
-    const began = performance.now();
-    const points = [];
-    Train.curves = [...Train.curves, { kind, points }].slice(-6);
+    Train.began = performance.now();
+    Train.pair = Object.keys(KINDS_OF_TRAINING).map((kind) => {
+      const training = new Training(KINDS_OF_TRAINING[kind].factor, anySeed());
+      return { kind, training, points: [], right: training.right(), at: 0 };
+    });
+    Train.curves = [...Train.curves, ...Train.pair].slice(-8);
     turn("start", false);
     turn("stop", true);
-    let drawn = 0;
-    announce("Training. The score comes at the end; Stop ends it earlier.");
-    function report(at, loss) {
-      points.push([at, loss]);
-      if (at !== STEPS && performance.now() - drawn < 100) {
-        return;
-      }
-      drawn = performance.now();
-      $("progress").textContent = `Step ${at.toLocaleString("en")} of 2,000, loss ${loss.toFixed(3)}, ` +
-        `right for ${current.right().toLocaleString("en")} of 1,000.`;
-      Train.draw();
-      Train.drawForming(current.model);
-    }
-    const stop = inSlices(current.run(report), 20, () => Train.finishTraining(kind, began));
+    announce("Training. The scores come at the end; Stop ends it earlier.");
+    const stop = inSlices(Train.trainPair(), 20, Train.finishTraining);
     Train.stop = () => {
       stop();
-      Train.finishTraining(kind, began);
+      Train.finishTraining();
     };
   },
 
-  finishTraining(kind, began) {
-    const seconds = (performance.now() - began) / 1000;
-    const title = kind === "equal" ? "equal weights" : "learnt weights";
-    const name = `trained_${Train.runs}`;
-    const right = Train.training.right();
+  *trainPair() { // A step of the one, a step of the other.
+    const steps = Train.pair.map(({ training, points }) => training.run((at, loss) => points.push([at, loss])));
+    while (Train.pair[0].training.step < STEPS) {
+      for (const one of steps) {
+        one.next();
+        yield;
+      }
+      const now = performance.now();
+      if (now - Train.drawn > DRAWN_EVERY) {
+        if (now - Train.scored > SCORED_EVERY) {
+          Train.score();
+        }
+        Train.draw();
+        $("progress").textContent = `Step ${Train.pair[0].training.step.toLocaleString("en")} of 2,000`;
+        Train.drawn = performance.now();
+      }
+    }
+  },
+
+  score() {
+    for (const one of Train.pair) {
+      one.right = one.training.right();
+      one.at = one.training.step;
+    }
+    Train.scored = performance.now();
+  },
+
+  finishTraining() {
+    const seconds = (performance.now() - Train.began) / 1000;
+    Train.score();
+    Train.draw();
     turn("start", true);
     turn("stop", false);
-    $("start").textContent = "Train another one";
-    Train.training.model.step = Train.training.step;
-    addModel(name, {
-      title: `trained here: run ${Train.runs}, ${title}, ${Train.training.step} steps`,
-      command: "Trained in this page; it is gone when you close it.",
-      hint: kind === "equal" ? HINTS.counting_equal : HINTS.counting,
-      model: Train.training.model,
-    });
-    const model = Train.training.model;
-    const open = make("button", { onclick: () => Models.openModel(name, model.usual) }, `Open run ${Train.runs}`);
-    const cells = [Train.runs, title, model.step, `${seconds.toFixed(1)} s`, `${right} of 1,000`, open];
+    $("start").textContent = "Train two others";
+    $("progress").textContent = `${seconds.toFixed(1)} s`;
     if (!$("runs").rows.length) {
-      const names = ["run", "weights", "steps", "time", "right", ""];
+      const names = ["run", "weights", "steps", "right", ""];
       $("runs").append(make("tr", {}, ...names.map((text) => make("th", { scope: "col" }, text))));
     }
+    Train.pair.forEach(Train.keep);
+    announce(Train.pair.map(({ kind, right }) => `${KINDS_OF_TRAINING[kind].short}: right for ${right} of 1,000`).join("; "));
+    $("compare").textContent = COMPARISON;
+  },
+
+  keep({ kind, training, right }) { // In the menu of models, and in the table.
+    Train.runs += 1;
+    const run = Train.runs;
+    const { model } = training;
+    model.step = training.step;
+    addModel(`trained_${run}`, {
+      title: `trained here: run ${run}, ${KINDS_OF_TRAINING[kind].short}, ${model.step} steps`,
+      command: "Trained in this page; it is gone when you close it.",
+      hint: kind === "equal" ? HINTS.counting_equal : HINTS.counting,
+      model,
+    });
+    const open = make("button", { onclick: () => Models.openModel(`trained_${run}`, model.usual) }, `Open run ${run}`);
+    const cells = [run, KINDS_OF_TRAINING[kind].short, model.step, `${right} of 1,000`, open];
     const row = make("tr", {}, ...cells.map((cell) => make("td", {}, cell)));
     row.dataset.right = right;
     row.dataset.kind = kind;
     $("runs").append(row);
-    Train.drawForming(Train.training.model);
-    const text = `Run ${Train.runs}, ${title}: right for ${right} of 1,000 after ${model.step} steps.`;
-    $("progress").textContent = text;
-    announce(text);
-    const hasKind = (wanted) => $("runs").querySelector(`[data-kind=${wanted}]`) !== null;
-    if (hasKind("learnt") && hasKind("equal")) { // Before that there is nothing to compare.
-      $("compare").textContent = COMPARISON;
-    }
   },
 };
