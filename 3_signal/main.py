@@ -1,13 +1,14 @@
 """Task 3, Signal: positional encodings.
 
-Each element of the input is a letter, drawn uniformly and independently. The first one is the signal: it
-names the letter to count in the rest. The output has one step: how often that letter occurs after the signal.
+Each element of the input is a letter, drawn uniformly and independently. The first one is the
+signal: it names the letter to count in the rest. The output has one step: how often that letter
+occurs after the signal.
 
     input     'B' 'B' 'A' 'B' 'C'      one-hot vectors: 'A' is index 0, 'B' is 1, 'C' is 2
     output    2                        the signal is 'B', and two 'B' follow
 
-The signal's vector looks like any other letter's, and attention does not see in which order letters come.
-With --pos_enc, each position adds a vector of its own to its letter.
+The signal's vector looks like any other letter's, and attention does not see in which order letters
+come. With --pos_enc, each position adds a vector of its own to its letter.
 """
 
 # /// script
@@ -16,9 +17,7 @@ With --pos_enc, each position adds a vector of its own to its letter.
 # ///
 
 import argparse
-import atexit
 import contextlib
-import errno
 import gc
 import hashlib
 import json
@@ -26,15 +25,34 @@ import math
 import os
 import pathlib
 import secrets
+import shlex
 import sys
+import tempfile
 
-# --- The flags ------------------------------------------------------------------------
+# --- The flags --------------------------------------------------------------------------
 
 TASK = "Signal"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-# The settings of a model to train. --test takes those of the saved one.
-DEFAULTS = {"max_len": 10, "vocab_size": 3, "hidden": 64, "pos_enc": False, "enc_layers": 1}
-HERE = pathlib.Path(__file__).parent
+
+
+def above(bound, most=2**32, kind=int):
+    """Return a type for argparse: numbers of a kind, above a bound and below another."""
+
+    def number(text):
+        if not bound < kind(text) < most:
+            raise argparse.ArgumentTypeError(f"must be above {bound} and below {most}, not {text}")
+        return kind(text)
+
+    number.__name__ = kind.__name__  # What the help shows.
+    return number
+
+
+def folder(text):
+    """Return a pathlib.Path; most shells leave the ~ of --savepath=~/models as it is."""
+    return pathlib.Path(os.path.expanduser(text))
+
+
+HERE = pathlib.Path(__file__).absolute().parent
 ABOUT = f"{TASK}. Begin with --train --test --plot. Defaults are in brackets."
 parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=ABOUT, allow_abbrev=False)
 parser.formatter_class = argparse.MetavarTypeHelpFormatter
@@ -42,26 +60,103 @@ flag = parser.add_argument
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
-flag("--steps", type=int, default=2000, help="training steps (%(default)s)")
-flag("--batchsize", type=int, default=100, help="sequences per training step (%(default)s)")
-flag("--lr", type=float, default=1e-3, help="Adam's learning rate (%(default)s)")
-# The settings of a model have no default here, so that --test can tell "not given", None, from "given".
-flag("--hidden", type=int, help=f"encoding dimensions ({DEFAULTS['hidden']})")
-flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the model (models/ beside main.py)")
-flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/ beside main.py)")
-flag("--max_len", type=int, help=f"letters after the signal ({DEFAULTS['max_len']})")
-flag("--vocab_size", type=int, choices=range(1, 27), metavar="N", help=f"letters ({DEFAULTS['vocab_size']})")
-flag("--print_every", type=int, default=50, help="steps per loss line; fewer show sooner (%(default)s)")
-flag("--save_every", type=int, default=500, help="training steps per checkpoint (%(default)s)")
-flag("--seed", type=int, help="makes a run repeatable (none)")
-flag("--pos_enc", action="store_true", help="add positional encodings to the letters (off)")
-flag("--enc_layers", type=int, help=f"encoder layers ({DEFAULTS['enc_layers']})")
-either = parser.add_mutually_exclusive_group()
-either.add_argument("--signal", type=str.upper, metavar="A", help="the signal (random)")
-either.add_argument("--input", type=str.upper, metavar="TEXT", help="the sequence, such as BBABC (random)")
+flag("--steps", type=above(0), default=2000, help="training steps (%(default)s)")
+flag("--batchsize", type=above(0), default=100, help="sequences per training step (%(default)s)")
+flag("--lr", type=above(0, kind=float), default=1e-3, help="Adam's learning rate (%(default)s)")
+flag("--savepath", type=folder, default=HERE / "models", help="for the model (models/ beside main.py)")
+flag("--plotpath", type=folder, default=HERE / "plots", help="for the images (plots/ beside main.py)")
+flag("--print_every", type=above(0), default=50, help="training steps per loss line (%(default)s)")
+flag("--save_every", type=above(0), default=500, help="training steps per checkpoint (%(default)s)")
+flag("--seed", type=above(-1), help="makes a run repeatable (none)")
+MODEL_FLAGS = (  # What describes a model: it is saved with the model, and --test takes it from there.
+    flag("--max_len", type=above(0), default=10, help="letters after the signal (%(default)s)"),
+    flag("--vocab_size", type=above(0, 27), default=3, help="letters (%(default)s)"),
+    flag("--hidden", type=above(0), default=64, help="encoding dimensions (%(default)s)"),
+    flag("--pos_enc", action="store_true", help="add positional encodings to the letters (off)"),
+    flag("--enc_layers", type=above(-1), default=1, help="encoder layers (%(default)s)"),
+)
+sample = parser.add_mutually_exclusive_group()
+sample.add_argument("--signal", type=str.upper, metavar="A", help="the signal (random)")
+sample.add_argument("--input", type=str.upper, metavar="TEXT", help="test this, such as BBABC (random)")
 
-# --- The data -------------------------------------------------------------------------
-# np is NumPy. It is imported below, with TensorFlow, so that wrong flags do not wait for them.
+
+def shown(path):
+    """Return a path as it is printed: relative if it is in the current folder."""
+    return path.relative_to(pathlib.Path.cwd()) if path.is_relative_to(pathlib.Path.cwd()) else path
+
+
+def parse_arguments(argv=None, saved=None):
+    """Return the flags; the settings of a saved model, a dict, take the place of their defaults.
+
+    Ends the program with one line where no model can do what they say, or not this one.
+    """
+    args = parser.parse_args(argv, argparse.Namespace(**(saved or {})))
+    args.settings = {each.dest: vars(args)[each.dest] for each in MODEL_FLAGS}
+    args.variant = "_pos_enc" if args.pos_enc else ""
+    args.variant += "" if args.enc_layers == 1 else f"_{args.enc_layers}_layers"
+    args.checkpoint = args.savepath / f"checkpoint{args.variant}.npz"
+    for name, value in (saved or {}).items():
+        if args.settings[name] != value:
+            parser.error(f"argument --{name}: it is {value} in {shown(args.checkpoint)}; leave it out")
+    if args.input == "":
+        parser.error("argument --input: the text is empty; write one such as BBABC")
+    if args.signal is not None and len(args.signal) != 1:
+        parser.error(f"argument --signal: takes one letter, not {args.signal!r}")
+    args.test = bool(args.test or not args.train and (args.plot or args.signal or args.input))
+    if not (args.train or args.test):
+        parser.exit(2, parser.format_help())
+    known = LETTERS[: args.vocab_size] if args.train or saved else LETTERS
+    for name in ("signal", "input"):
+        for letter in vars(args)[name] or "":
+            if letter not in known:
+                parser.error(f"argument --{name}: {letter!r} is not one of {known!r}")
+    if (args.train or saved) and len(args.input or "") > args.max_len + 1:
+        parser.error(f"argument --input: takes {args.max_len + 1} letters at most, with the signal")
+    if not args.train and not os.path.exists(args.checkpoint):
+        flags = [word for word in argv or sys.argv[1:] if word not in ("--test", "--plot")]
+        words = shlex.join(["--train", *flags])
+        parser.exit(1, f"main.py: error: there is no {shown(args.checkpoint)} yet; train it with {words}\n")
+    return args
+
+
+if __name__ == "__main__":
+    parse_arguments()  # A wrong flag does not wait for the imports. main() parses again.
+
+# --- The packages -----------------------------------------------------------------------
+
+os.environ["KERAS_BACKEND"] = "tensorflow"
+# What you have set yourself wins.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer messages.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more kinds of processors,
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")  # and with any number of cores.
+# With a backend that it does not know, matplotlib cannot be imported; see choose_backend().
+backend = None if "matplotlib" in sys.modules else os.environ.pop("MPLBACKEND", None)
+gc.disable()  # With garbage collection, the imports take a third more processor time.
+try:
+    if sys.version_info < (3, 9):  # noqa: UP036
+        raise ImportError(f"Python {sys.version.split()[0]} is too old, take 3.9 or later", name="python")
+    import matplotlib
+    import matplotlib.pyplot as pyplot
+    import numpy as np
+    import tensorflow as tf
+
+    for package, oldest in ((matplotlib, (3, 8)), (np, (1, 26)), (tf, (2, 16))):
+        if tuple(map(int, package.__version__.split(".")[:2])) < oldest:
+            raise ImportError(f"{package.__name__} {package.__version__} is too old", name=package.__name__)
+except ImportError as error:
+    if error.name not in ("python", "matplotlib", "numpy", "tensorflow"):
+        raise  # The package is there, but it is broken. Its own error says how.
+    remedy = "activate .venv, see README.md"
+    if sys.prefix != sys.base_prefix:  # In a virtual environment.
+        remedy = "python -m pip install -r requirements.txt"
+    sys.exit(f"main.py: error: {error} (in {sys.executable}); {remedy}")
+if backend is not None:
+    os.environ["MPLBACKEND"] = backend
+if __name__ == "__main__" and "IPython" not in sys.modules:  # In a process of its own.
+    gc.freeze()  # Later collections skip what was imported.
+gc.enable()
+
+# --- The data ---------------------------------------------------------------------------
 
 
 class Task:
@@ -70,11 +165,11 @@ class Task:
     Args:
         max_len: int, the number of letters after the signal; next_batch's length counts the signal, too.
         vocab_size: int, the number of different letters.
-        generator: numpy.random.Generator that draws the letters.
+        generator: numpy.random.Generator that draws the letters, or None for a new one.
     """
 
-    def __init__(self, max_len, vocab_size, generator):
-        self.generator = generator
+    def __init__(self, max_len=10, vocab_size=3, generator=None):
+        self.generator = generator or np.random.default_rng()
         self.letters = LETTERS[:vocab_size]
         self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row for each letter.
         self.max_len = max_len
@@ -100,80 +195,7 @@ class Task:
         return np.array(list(self.letters))[np.argmax(inputs, axis=-1, keepdims=True)]
 
 
-# --- Reading the flags, then importing the packages ----------------------------------
-
-
-def parse_arguments(argv=None):
-    """Return the flags and, as .settings, a dict, what they make of DEFAULTS; refuse what no model can do."""
-    arguments, unknown = parser.parse_known_args(argv)
-    if unknown:
-        words = arguments.input and not unknown[0].startswith("-")
-        hint = "write a text in one word, as in --input BBABC" if words else "see --help"
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}; {hint}")
-    if not (arguments.train or arguments.test or arguments.plot):
-        parser.exit(2, parser.format_help())
-    arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
-    for name, value in vars(arguments).items():
-        least = 0 if name in ("seed", "enc_layers") else 1
-        if type(value) is int and not least <= value < 2**32:
-            parser.error(f"argument --{name}: must be at least {least} and below 2**32, not {value}")
-        if type(value) is float and not 0 < value < 2**32:
-            parser.error(f"argument --{name}: must be above 0 and below 2**32, not {value}")
-    for name in ("savepath", "plotpath"):  # Most shells leave --savepath=~/models as it is.
-        setattr(arguments, name, pathlib.Path(os.path.expanduser(vars(arguments)[name])))
-    if arguments.input == "":
-        parser.error("argument --input: the text is empty; write one like --input BBABC")
-    if arguments.signal is not None and len(arguments.signal) != 1:
-        parser.error(f"argument --signal: takes one letter, not {arguments.signal!r}")
-    given = {name: vars(arguments)[name] for name in DEFAULTS if vars(arguments)[name] is not None}
-    arguments.settings = DEFAULTS | given
-    largest = {"vocab_size": 26, "max_len": 2**32}  # The saved sizes are known only when the model is loaded.
-    check(arguments, arguments.settings if arguments.train else largest | given)
-    return arguments
-
-
-def check(arguments, settings):
-    """Refuse flags that contradict the settings of a model, a dict, and letters that it does not know."""
-    for name, value in settings.items():
-        if vars(arguments)[name] not in (None, value):
-            parser.error(f"--{name} is {value} in {arguments.savepath}; leave it out, or change --savepath")
-    letters = LETTERS[: settings["vocab_size"]]
-    longest = settings["max_len"] + 1
-    for name in ("signal", "input"):
-        for letter in vars(arguments)[name] or "":
-            if letter not in letters:
-                parser.error(f"argument --{name}: {letter!r} (U+{ord(letter):04X}) is not one of {letters!r}")
-    if len(arguments.input or "") > longest:
-        parser.error(f"argument --input: takes at most {longest} letters, the signal included")
-
-
-if __name__ == "__main__":
-    parse_arguments()  # Wrong flags do not wait for the imports. main() parses again.
-os.environ["KERAS_BACKEND"] = "tensorflow"  # What you see below is TensorFlow and Keras 3, nothing else.
-os.environ["TF_USE_LEGACY_KERAS"] = "0"
-# What you have set yourself wins.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer messages.
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more kinds of processors,
-os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")  # and with any number of cores.
-drawing = os.environ.get("MPLBACKEND", "")
-if ("inline" in drawing or "ipympl" in drawing) and "IPython" not in sys.modules:
-    os.environ["MPLBACKEND"] = "agg"  # A notebook's !python starts a process that cannot draw into it.
-gc.disable()  # Garbage collection would make the imports slower.
-try:
-    import matplotlib.pyplot as pyplot
-    import numpy as np
-    import tensorflow as tf
-except ModuleNotFoundError as error:
-    if error.name not in ("matplotlib", "numpy", "tensorflow"):
-        raise  # The package is there, but it is broken. Its own error says how.
-    sys.exit(f"main.py: error: {error} (in Python {sys.version.split()[0]}); activate .venv, see README.md")
-except KeyboardInterrupt:
-    sys.exit(130)
-finally:
-    gc.freeze()  # Later collections skip what was imported.
-    gc.enable()
-
-# --- The attention and the model ------------------------------------------------------
+# --- The attention and the model --------------------------------------------------------
 
 
 class Attention(tf.keras.layers.Layer):
@@ -258,7 +280,7 @@ class AttentionModel(tf.keras.Model):
     def call(self, inputs):
         encoding = self.embedding(inputs)  # (batch, length, hidden)
         if self.positional_encoding is not None:
-            encoding += self.positional_encoding[:, : inputs.shape[1]]
+            encoding += self.positional_encoding[:, : tf.shape(inputs)[1]]
         encoder_weights = []
         for encoder_layer in self.encoder:
             encoding, layer_weights = encoder_layer(encoding)  # (batch, length, hidden)
@@ -268,28 +290,27 @@ class AttentionModel(tf.keras.Model):
         return self.logits_layer(decoding), weights, encoder_weights
 
 
-# --- Training, testing, plotting ------------------------------------------------------
+# --- Training ---------------------------------------------------------------------------
 
 
-def train(arguments):
-    """Train and save a model; print the loss of single batches, with --plot draw it.
+def train(args):
+    """Train a model and save it; print the loss of single batches.
 
-    A loss that is not finite ends the program. Ctrl-C ends it, too, and saves the model. But an earlier model
-    stays if this training has not yet saved its own first checkpoint.
+    A loss that is not finite ends the program. Ctrl-C ends it, too, and saves the model. But an
+    earlier model stays if this training has not yet saved a checkpoint of its own.
 
     Returns:
         model: AttentionModel.
-        settings: dict, what it was built from.
+        losses: list of (training step, loss in nats).
     """
-    settings = arguments.settings
-    arguments.savepath.mkdir(parents=True, exist_ok=True)  # Better to fail now than after the training.
-    if arguments.plot:
-        arguments.plotpath.mkdir(parents=True, exist_ok=True)
-    if arguments.seed is not None:
-        tf.keras.utils.set_random_seed(arguments.seed)
-    task = Task(settings["max_len"], settings["vocab_size"], np.random.default_rng(arguments.seed))
-    model = AttentionModel(**settings)
-    optimizer = tf.keras.optimizers.Adam(arguments.lr)
+    check_folder(args.savepath)  # Better to fail now than after the training.
+    if args.plot:
+        check_folder(args.plotpath)
+    if args.seed is not None:
+        tf.keras.utils.set_random_seed(args.seed)
+    task = Task(args.max_len, args.vocab_size, np.random.default_rng(args.seed))
+    model = AttentionModel(**args.settings)
+    optimizer = tf.keras.optimizers.Adam(args.lr)
     optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
@@ -305,70 +326,73 @@ def train(arguments):
         return loss
 
     # A call costs more than a small step, so it makes several: at most 50, and a divisor of both intervals.
-    per_call = math.gcd(50, arguments.print_every, arguments.save_every)
-    losses, step = [], 0
-    path = None  # Of the last checkpoint of this training.
+    per_call = math.gcd(50, args.print_every, args.save_every)
+    losses, step, saved = [], 0, False
     try:
-        while step < arguments.steps:
-            inputs, answers = task.next_batch(min(per_call, arguments.steps - step), arguments.batchsize)
+        while step < args.steps:
+            inputs, answers = task.next_batch(min(per_call, args.steps - step), args.batchsize)
             loss = float(run_steps(inputs, answers))
             step += len(inputs)
-            if not np.isfinite(loss):
+            if not math.isfinite(loss):
                 sys.exit(f"main.py: error: the loss at step {step} is not finite; lower --lr")
-            if step % arguments.print_every == 0 or step == arguments.steps:
+            if step % args.print_every == 0 or step == args.steps:
                 losses.append((step, loss))
                 print(f"Iteration {step} - Loss {loss}", flush=True)
-            if step % arguments.save_every == 0 or step == arguments.steps:
-                path = save_model(model, settings, step, arguments.savepath)
+            if step % args.save_every == 0 or step == args.steps:
+                save_model(args, model, step)
+                saved = True
     except KeyboardInterrupt:
         step = int(optimizer.iterations.numpy())  # Ctrl-C waits for the end of a call; `step` lags behind.
-        earlier = arguments.savepath / file_name("checkpoint.npz", settings)
-        if path is None and earlier.exists():
-            print(f"main.py: stopped at step {step}; {earlier} is still the earlier model", file=sys.stderr)
-        elif step > 0 and all(np.isfinite(weight).all() for weight in model.weights):
-            path = save_model(model, settings, step, arguments.savepath)
+        path = shown(args.checkpoint)
+        if step > 0 and (saved or not args.checkpoint.exists()):
+            save_model(args, model, step)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
+        else:
+            print(f"main.py: stopped at step {step}; an earlier {path} stays", file=sys.stderr)
         sys.exit(130)
-    print(f"Training complete!\nModel saved to {path}.", flush=True)
-    if arguments.plot:
-        draw_losses(losses, arguments.plotpath / file_name("loss.png", settings))
-    return model, settings
+    print(f"Training complete!\nModel saved to {shown(args.checkpoint)}.", flush=True)
+    return model, losses
 
 
-def test(arguments, model, settings):
+# --- Testing ----------------------------------------------------------------------------
+
+
+def test(args, model):
     """Print a model's answer to a sequence, its attention and accuracy; with --plot, draw the attention."""
-    generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Not the data of the training.
-    task = Task(settings["max_len"], settings["vocab_size"], generator)
+    generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the data of the training.
+    task = Task(args.max_len, args.vocab_size, generator)
     inputs, _ = task.next_batch(1)
-    if arguments.signal:
-        inputs[0, 0] = task.one_hot[LETTERS.index(arguments.signal)]
-    if arguments.input:  # In place of the drawn one, so that the samples below stay the same.
-        inputs = task.one_hot[None, [LETTERS.index(letter) for letter in arguments.input]]
+    if args.signal:
+        inputs[0, 0] = task.one_hot[LETTERS.index(args.signal)]
+    if args.input:  # In place of the drawn one, so that the samples below stay the same.
+        inputs = task.one_hot[None, [LETTERS.index(letter) for letter in args.input]]
     logits, weights, encoder_weights = model(inputs)
+    prediction, truth = np.argmax(logits, axis=-1), task.answers(inputs)
     weights = weights.numpy()[0].astype(np.float64)  # As float32, 0.1 is printed as 0.10000000149.
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
         print(f"\nInput: \n{task.prettify(inputs)}")
-        print(f"\nPrediction: \n{np.argmax(logits, axis=-1)}")
-        print(f"\nTruth: \n{task.answers(inputs)}")
+        print(f"\nPrediction: \n{prediction}")
+        print(f"\nTruth: \n{truth}")
         print("\nEncoder-Decoder Attention: ")
         for step, row in enumerate(weights.round(3)):
             print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
             print(row.tolist())
-        if settings["pos_enc"]:
+        if args.pos_enc:
             norms = np.linalg.norm(model.positional_encoding[0], axis=-1).astype(np.float64)
             print(f"\nL2-Norm of Positional Encoding:\n{norms.round(3).tolist()}")
     print_accuracy(model, task, length=inputs.shape[1])
-    if arguments.plot:
-        rows = ("Output step", ["count"])  # Label and names.
+    if args.plot:
+        title = f"Encoder-decoder attention\nPrediction: {prediction[0]}\nTruth: {truth[0]}"
         letters = task.prettify(inputs)[0, :, 0]
-        columns = ("Input step", [f"{letter}\n{step}" for step, letter in enumerate(letters)])
-        path = arguments.plotpath / file_name("encoder_decoder_attention.png", settings)
-        draw_heatmap("Encoder-decoder attention", weights, rows, columns, path)
+        columns = [f"{letter}\n{step}" for step, letter in enumerate(letters)]
+        path = args.plotpath / f"encoder_decoder_attention{args.variant}.png"
+        draw_heatmap(title, weights, ("Output step", ["0: count"]), ("Input step", columns), path)
         for layer, layer_weights in enumerate(encoder_weights, start=1):
-            path = arguments.plotpath / file_name(f"encoder_self_attention_{layer}.png", settings)
-            draw_heatmap(f"Encoder layer {layer}", layer_weights[0].numpy(), columns, columns, path)
-        if settings["pos_enc"]:
-            draw_norms(norms, arguments.plotpath / file_name("positional_encoding.png", settings))
+            path = args.plotpath / f"encoder_self_attention_{layer}{args.variant}.png"
+            steps = ("Input step", columns)
+            draw_heatmap(f"Encoder layer {layer}", layer_weights[0].numpy(), steps, steps, path)
+        if args.pos_enc:
+            draw_norms(norms, columns, args.plotpath / f"positional_encoding{args.variant}.png")
 
 
 def print_accuracy(model, task, length):
@@ -381,7 +405,17 @@ def print_accuracy(model, task, length):
     print(f"{np.all(right, 1).mean():.2%} of sequences, {np.mean(right):.2%} of output steps", flush=True)
 
 
-@pyplot.style.context("default")  # As on our pages, whatever a matplotlibrc says.
+# --- Drawing ----------------------------------------------------------------------------
+
+
+def choose_backend():
+    """Let matplotlib draw as the user wants or, where that cannot be loaded, into files only."""
+    try:
+        pyplot.switch_backend(backend or pyplot.get_backend())
+    except (ImportError, ValueError):
+        pyplot.switch_backend("agg")
+
+
 def draw_losses(losses, path):
     """Draw the loss over the training steps, from a list of (step, loss in nats), into a PNG file."""
     figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
@@ -392,15 +426,17 @@ def draw_losses(losses, path):
     save_figure(figure, path)
 
 
-@pyplot.style.context("default")
 def draw_heatmap(title, weights, rows, columns, path):
     """Draw attention weights, float (queries, keys), into a PNG file; rows and columns are (label, names)."""
     cells = np.minimum(0.6, 14 / np.array(weights.shape[::-1]))  # Width and height of a cell, in inches.
-    size = np.maximum(cells * weights.shape[::-1] + (3, 1.5), (5, 2.5))  # With margins.
+    longest = max(map(len, title.splitlines()))
+    size = np.maximum(cells * weights.shape[::-1] + (3, 1.7), (max(5, longest / 8), 2.3))  # With margins.
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
     brightest = min(1, max(2 / weights.shape[1], weights.max()))  # Equal weights get the middle colour.
-    image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto", interpolation="nearest")
-    figure.colorbar(image, label="Attention weight")
+    aspect = "equal" if cells[0] == cells[1] else "auto"
+    image = axes.imshow(weights, vmin=0, vmax=brightest, aspect=aspect, interpolation="nearest")
+    colour_bar = axes.inset_axes((1.03, 0, 0.2 / (cells[0] * weights.shape[1]), 1))  # As high as the cells.
+    figure.colorbar(image, cax=colour_bar, label="Attention weight")
     axes.set(title=title, xlabel=columns[0], ylabel=rows[0])
     for axis, (_, names), cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells):
         every = math.ceil(0.3 / cell)  # Leave out names that would overlap.
@@ -412,166 +448,121 @@ def draw_heatmap(title, weights, rows, columns, path):
     save_figure(figure, path)
 
 
-@pyplot.style.context("default")
-def draw_norms(norms, path):
-    """Draw the L2 norms of the positional encodings, float (max_len + 1,), into a PNG file."""
+def draw_norms(norms, names, path):
+    """Draw the L2 norms of the positional encodings, float (max_len + 1,), into a PNG file.
+
+    The names of the first positions, a list of str, stand below their bars.
+    """
     figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
-    axes.bar(np.arange(len(norms)), norms)
+    axes.bar(range(len(norms)), norms)
     axes.set(title="Positional encodings", xlabel="Input step", ylabel="L2 norm")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    every = math.ceil(len(norms) / 20)  # Leave out names that would overlap.
+    names = [*names, *map(str, range(len(names), len(norms)))]
+    axes.set_xticks(range(0, len(norms), every), names[::every])
     save_figure(figure, path)
 
 
 def save_figure(figure, path):
-    """Write a figure as a PNG file; close it unless a window or a notebook will show it."""
-    path = write_file(path, lambda file: figure.savefig(file, dpi=150, format="png"))
-    print(f"Plot saved to {path}.", flush=True)
-    if pyplot.get_backend().lower() in ("agg", "cairo", "pdf", "pgf", "ps", "svg"):
+    """Write a figure as a PNG file; close it where no window can show it."""
+    write_file(path, lambda file: figure.savefig(file, dpi=150, format="png"))
+    print(f"Plot saved to {shown(path)}.", flush=True)
+    if pyplot.get_backend().lower() == "agg":
         pyplot.close(figure)
 
 
-# --- Saving and loading ---------------------------------------------------------------
+# --- Saving and loading -----------------------------------------------------------------
 
-SOURCE = pathlib.Path(__file__).read_text(encoding="utf-8")  # Reading as text makes all line ends the same.
+SOURCE = pathlib.Path(__file__).read_text(encoding="utf-8")  # As text, all line ends are the same.
 FILE_HASH = hashlib.sha256(SOURCE.encode()).hexdigest()
 
 
-def file_name(name, settings):
-    """Return a file's name for the variant with these settings, a dict: checkpoint_pos_enc_6_layers.npz."""
-    stem, ending = name.split(".")
-    words = ["pos_enc"] if settings["pos_enc"] else []
-    if settings["enc_layers"] != DEFAULTS["enc_layers"]:
-        words.append(f"{settings['enc_layers']}_layers")
-    return "_".join([stem, *words]) + "." + ending
+@contextlib.contextmanager
+def writing(path):
+    """End the program with one line where a path cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{shown(path)} cannot be written ({error.strerror or error})"
+        sys.exit(f"{parser.prog}: error: {reason}; --savepath and --plotpath can name other folders")
 
 
-def save_model(model, settings, step, savepath):
-    """Save a model, and what it takes to build it, as a checkpoint. Return the path to print."""
-    arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
-    assert len(arrays) == len(model.weights), "two layers have the same name"
-    arrays["description"] = json.dumps(dict(task=TASK, step=step, settings=settings, program=FILE_HASH))
-    path = savepath / file_name("checkpoint.npz", settings)
-    return write_file(path, lambda file: np.savez(file, **arrays))
+def check_folder(folder):
+    """Make a folder, and try whether a file can be made in it."""
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
 
 
 def write_file(path, write):
-    """Write path by write(file), whole or not at all. Return it, relative if it is in the current folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write path by write(file), whole or not at all."""
+    check_folder(path.parent)
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Another run may write here, too.
-    try:
-        with part.open("xb") as file:
-            write(file)
-            file.flush()
-            try:
-                os.fsync(file.fileno())
-            except OSError as error:  # Some file systems cannot; the file is as good as they make it.
-                if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
-                    raise
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return path.relative_to(pathlib.Path.cwd()) if path.is_relative_to(pathlib.Path.cwd()) else path
+    with writing(path):
+        try:
+            with part.open("xb") as file:
+                write(file)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
-def load_model(arguments):
-    """Return the model in --savepath and its settings, a dict; end the program where none fits."""
-    path = arguments.savepath / file_name("checkpoint.npz", arguments.settings)
+def save_model(args, model, step):
+    """Save a model after this training step, and what it takes to build it, as a NumPy archive."""
+    arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
+    assert len(arrays) == len(model.weights), "two layers have the same name"
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        sys.exit(f"main.py: error: not all weights at step {step} are finite; lower --lr")
+    description = dict(task=TASK, step=step, settings=args.settings, program=FILE_HASH)
+    arrays["description"] = json.dumps(description)
+    write_file(args.checkpoint, lambda file: np.savez(file, **arrays))
+
+
+def load_model(path):
+    """Return the model in a checkpoint and its settings, a dict; end the program where it does not fit."""
+    words = "is damaged, or was trained by another program than this main.py; name another --savepath"
+    unfit = f"main.py: error: {shown(path)} {words}"
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
         description = json.loads(arrays.pop("description").item())
-        task, settings, program = description["task"], description["settings"], description["program"]
-    except FileNotFoundError:
-        sys.exit(f"main.py: error: {path}: there is no model yet; {remedy(arguments)}")
-    except Exception as error:  # A damaged or foreign file raises all kinds.
-        sys.exit(f"main.py: error: {path} cannot be read ({type(error).__name__}); name another --savepath")
-    if task != TASK:
-        sys.exit(f"main.py: error: {path}: this is a model of {task}; name another --savepath")
-    unfit = f"main.py: error: {path} does not fit this main.py; undo an edit, or change --savepath"
-    if not isinstance(settings, dict) or kinds(settings) != kinds(DEFAULTS):
+        saved, program = description["settings"], description["program"]
+        settings = {each.dest: (each.type or bool)(saved[each.dest]) for each in MODEL_FLAGS}
+        if settings != saved or description["task"] != TASK:
+            sys.exit(unfit)
+    except Exception:  # A damaged or foreign file raises all kinds.
         sys.exit(unfit)
-    check(arguments, settings)
     model = AttentionModel(**settings)
-    try:
-        for weight in model.weights:
-            weight.assign(arrays.pop(weight.path.removeprefix("model/")))
-    except (KeyError, TypeError, ValueError):
+    weights = {weight.path.removeprefix("model/"): weight for weight in model.weights}
+    needed = {name: (*weight.shape, weight.dtype) for name, weight in weights.items()}
+    if needed != {name: (*array.shape, array.dtype.name) for name, array in arrays.items()}:
         sys.exit(unfit)
-    if arrays:  # Of layers that this program does not have.
-        sys.exit(unfit)
+    for name, weight in weights.items():
+        weight.assign(arrays[name])
     if program != FILE_HASH:
-        print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
+        print(f"main.py: main.py has changed since {shown(path)} was trained", file=sys.stderr)
     return model, settings
 
 
-def kinds(settings):
-    """Return the type of each setting, a dict from names to types."""
-    return {name: type(value) for name, value in settings.items()}
+# --- The program ------------------------------------------------------------------------
 
 
-def remedy(arguments):
-    """Return what to do where there is no model: train it, or use one that is there, with other flags."""
-    settings, words = arguments.settings, ["train one with --train"]
-    for name, value in settings.items():
-        if value != DEFAULTS[name]:
-            words.append(f"--{name}" if value is True else f"--{name} {value}")
-    if arguments.savepath != parser.get_default("savepath"):
-        words.append(f"--savepath {arguments.savepath}")
-    sentence = " ".join(words)
-    for name, value in settings.items():
-        if type(value) is bool:
-            variant = file_name("checkpoint.npz", settings | {name: not value})
-            if (arguments.savepath / variant).exists():
-                sentence += f", or leave out --{name}" if value else f", or add --{name}"
-    return sentence
-
-
-# --- The program ----------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def keras_in_float32():
-    """Let Keras compute in float32, and afterwards again in what a notebook or a keras.json has chosen."""
-    floatx, policy = tf.keras.config.floatx(), tf.keras.config.dtype_policy()
-    tf.keras.config.set_floatx("float32")
-    tf.keras.config.set_dtype_policy("float32")
-    try:
-        yield
-    finally:
-        tf.keras.config.set_floatx(floatx)
-        tf.keras.config.set_dtype_policy(policy)
-
-
-@keras_in_float32()
+@pyplot.style.context("default")  # As on our pages, whatever a notebook has chosen.
 def main(argv=None):
     """Train, test and plot as argv, a list of flags, says; exit with one line where that cannot be done."""
-    arguments = parse_arguments(argv)
-    backend = tf.keras.backend.backend()
-    if backend != "tensorflow":
-        sys.exit(f"main.py: error: Keras runs on {backend} here; restart Python, or the notebook's kernel")
-    try:
-        if arguments.train:
-            model, settings = train(arguments)
-        else:
-            model, settings = load_model(arguments)
-        if arguments.test:
-            test(arguments, model, settings)
-        if pyplot.get_fignums():
-            pyplot.show()
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except (MemoryError, tf.errors.ResourceExhaustedError):
-        tf.keras.utils.clear_session()  # So that a notebook can go on with smaller sizes.
-        atexit.register(os._exit, 1)  # Else TensorFlow may crash when Python ends.
-        sys.exit("main.py: error: out of memory; one of the sizes is too large for this machine")
-    except BrokenPipeError:  # The reader, such as `head`, has gone; a normal exit would write to it again.
-        os._exit(1)
-    except OSError as error:
-        file = pathlib.Path(error.filename or arguments.savepath)  # Of a full disk, no file is named.
-        folders = arguments.savepath, arguments.plotpath
-        if not any(folder in (file, *file.parents) or file in folder.parents for folder in folders):
-            raise  # An edit has its own files, and its own traceback.
-        sys.exit(f"main.py: error: {error}; --savepath and --plotpath can name other folders")
+    args = parse_arguments(argv)
+    if args.plot:
+        choose_backend()
+    if args.train:
+        model, losses = train(args)
+    else:
+        model, settings = load_model(args.checkpoint)
+        args = parse_arguments(argv, settings)
+    if args.test:
+        test(args, model)
+    if args.train and args.plot:
+        draw_losses(losses, args.plotpath / f"loss{args.variant}.png")
+    if pyplot.get_fignums() and "inline" not in pyplot.get_backend():  # A notebook shows them by itself.
+        pyplot.show()
 
 
 if __name__ == "__main__":

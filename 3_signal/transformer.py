@@ -1,4 +1,4 @@
-"""The last page: a transformer that looks things up.
+"""A transformer that looks things up.
 
 A text introduces one to four names, each with its pet. Then it asks: it repeats one of these names after
 another, and each time the pet follows. Here Ben is the first question, and `cat` the answer:
@@ -15,83 +15,18 @@ begins below, at `class Attention`.
 # ///
 
 import argparse
-import atexit
 import hashlib
+import importlib.util
 import json
 import math
 import os
 import pathlib
+import shlex
 import sys
 
-# --- The flags ------------------------------------------------------------------------
+# --- The flags --------------------------------------------------------------------------
 
-# The settings of a model to train. --test takes those of the saved one.
-DEFAULTS = {"pairs": 4, "hidden": 32, "layers": 2, "heads": 4}
-HERE = pathlib.Path(__file__).parent
-ABOUT = "A model that looks things up. Begin with --train --test --plot. Defaults are in brackets."
-parser = argparse.ArgumentParser(
-    "transformer.py", usage=argparse.SUPPRESS, description=ABOUT, allow_abbrev=False
-)
-parser.formatter_class = argparse.MetavarTypeHelpFormatter
-flag = parser.add_argument
-flag("--train", action="store_true", help="train a model and save it")
-flag("--test", action="store_true", help="show what the saved model answers, how, and how well")
-flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
-flag("--steps", type=int, default=1500, help="training steps (%(default)s)")
-flag("--batchsize", type=int, default=100, help="texts per training step (%(default)s)")
-flag("--lr", type=float, default=1e-3, help="Adam's learning rate (%(default)s)")
-# The settings of a model have no default here, so that --test can tell "not given", None, from "given".
-flag("--pairs", type=int, choices=range(1, 9), metavar="N", help=f"at most, in a text ({DEFAULTS['pairs']})")
-flag("--hidden", type=int, help=f"numbers in a word's vector ({DEFAULTS['hidden']})")
-flag("--layers", type=int, help=f"blocks, one after the other ({DEFAULTS['layers']})")
-flag("--heads", type=int, help=f"heads of each attention ({DEFAULTS['heads']})")
-flag("--savepath", type=pathlib.Path, default=HERE / "models", help="for the model (models/ beside this)")
-flag("--plotpath", type=pathlib.Path, default=HERE / "plots", help="for the images (plots/ beside this)")
-flag("--print_every", type=int, default=50, help="steps per loss line; fewer show sooner (%(default)s)")
-flag("--save_every", type=int, default=500, help="training steps per checkpoint (%(default)s)")
-flag("--seed", type=int, help="makes a run repeatable (none)")
-flag("--input", type=str, metavar="TEXT", help='the text, such as "Anna dog Ben cat Anna" (random)')
-
-
-def parse_arguments(argv=None):
-    """Return the flags and, as .settings, a dict, what they make of DEFAULTS; refuse what no model can do."""
-    arguments, unknown = parser.parse_known_args(argv)
-    if unknown:
-        words = arguments.input and not unknown[0].startswith("-")
-        hint = 'put a text in quotes: --input "Ben cat Ben"' if words else "see --help"
-        parser.error(f"unrecognized: {' '.join(unknown)}; {hint}")
-    if not (arguments.train or arguments.test or arguments.plot):
-        parser.exit(2, parser.format_help())
-    arguments.test = arguments.test or not arguments.train  # --plot alone means --test --plot.
-    for name, value in vars(arguments).items():
-        least = 0 if name == "seed" else 1
-        if type(value) is int and not least <= value < 2**32:
-            parser.error(f"argument --{name}: must be at least {least} and below 2**32, not {value}")
-        if type(value) is float and not 0 < value < 2**32:
-            parser.error(f"argument --{name}: must be above 0 and below 2**32, not {value}")
-    for name in ("savepath", "plotpath"):  # Most shells leave --savepath=~/models as it is.
-        setattr(arguments, name, pathlib.Path(os.path.expanduser(vars(arguments)[name])))
-    arguments.path = arguments.savepath / "transformer.npz"
-    given = {name: vars(arguments)[name] for name in DEFAULTS if vars(arguments)[name] is not None}
-    arguments.settings = DEFAULTS | given
-    largest = {"pairs": 8}  # The saved settings are known only when the model is loaded.
-    check(arguments, arguments.settings if arguments.train else largest | given)
-    return arguments
-
-
-def check(arguments, settings):
-    """Refuse flags that contradict the settings of a model, a dict, and a text that it cannot read."""
-    for name, value in settings.items():
-        if vars(arguments)[name] not in (None, value):
-            parser.error(f"--{name} is {value} in {arguments.path}; leave it out, or change --savepath")
-    if settings.get("hidden", 0) % settings.get("heads", 1):
-        parser.error(f"--hidden {settings['hidden']} cannot be divided among --heads {settings['heads']}")
-    if arguments.input is not None:
-        read(arguments.input, settings["pairs"])
-
-
-# --- The data -------------------------------------------------------------------------
-
+TASK = "Transformer"
 NAMES = "Anna Ben Cleo Dan Eva Finn Gus Hana Ian Jill Kai Lena Max Nora Omar Pia".split()
 PETS = "dog cat owl hen pig rat frog goat fish duck crab toad newt pony lamb mole".split()
 
@@ -99,24 +34,6 @@ PETS = "dog cat owl hen pig rat frog goat fish duck crab toad newt pony lamb mol
 def vocabulary(pairs):
     """Return the words of texts with at most this many pairs: 2 * pairs names, then 2 * pairs pets."""
     return NAMES[: 2 * pairs] + PETS[: 2 * pairs]
-
-
-def next_batch(generator, pairs, *shape, introduced=None):
-    """Return random texts, int32 (*shape, 4 * pairs): the numbers of their words in vocabulary(pairs).
-
-    A text introduces 1 to `pairs` pairs, each number equally often, or as many as `introduced` says.
-    """
-    if introduced is None:
-        introduced = generator.integers(1, pairs + 1, size=(*shape, 1))
-    names = np.broadcast_to(np.arange(2 * pairs), (*shape, 2 * pairs))
-    names = generator.permuted(names, axis=-1)  # (*shape, 2 * pairs). All are different.
-    pets = generator.integers(2 * pairs, 4 * pairs, size=names.shape)  # One for each name; some are the same.
-    # A text has 2 * pairs turns, each a name and its pet: first each new name, then questions at random.
-    turns = np.arange(2 * pairs)
-    questions = generator.integers(introduced, size=names.shape)
-    turns = np.where(turns < introduced, turns, questions)  # (*shape, 2 * pairs): whose turn it is.
-    texts = np.stack([np.take_along_axis(words, turns, axis=-1) for words in (names, pets)], axis=-1)
-    return texts.reshape(*shape, 4 * pairs).astype(np.int32)  # A name and its pet, a name and its pet, ...
 
 
 def answers(words):
@@ -142,15 +59,119 @@ def read(text, pairs):
     return words
 
 
+def above(bound, most=2**32, kind=int):
+    """Return a type for argparse: numbers of a kind, above a bound and below another."""
+
+    def number(text):
+        if not bound < kind(text) < most:
+            raise argparse.ArgumentTypeError(f"must be above {bound} and below {most}, not {text}")
+        return kind(text)
+
+    number.__name__ = kind.__name__  # What the help shows.
+    return number
+
+
+def folder(text):
+    """Return a pathlib.Path; most shells leave the ~ of --savepath=~/models as it is."""
+    return pathlib.Path(os.path.expanduser(text))
+
+
+HERE = pathlib.Path(__file__).absolute().parent
+ABOUT = "A model that looks things up. Begin with --train --test --plot. Defaults are in brackets."
+parser = argparse.ArgumentParser(
+    "transformer.py", usage=argparse.SUPPRESS, description=ABOUT, allow_abbrev=False
+)
+parser.formatter_class = argparse.MetavarTypeHelpFormatter
+flag = parser.add_argument
+flag("--train", action="store_true", help="train a model and save it")
+flag("--test", action="store_true", help="show what the saved model answers, how, and how well")
+flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
+flag("--steps", type=above(0), default=1500, help="training steps (%(default)s)")
+flag("--batchsize", type=above(0), default=100, help="texts per training step (%(default)s)")
+flag("--lr", type=above(0, kind=float), default=1e-3, help="Adam's learning rate (%(default)s)")
+flag("--savepath", type=folder, default=HERE / "models", help="for the model (models/ beside this)")
+flag("--plotpath", type=folder, default=HERE / "plots", help="for the images (plots/ beside this)")
+flag("--print_every", type=above(0), default=50, help="training steps per loss line (%(default)s)")
+flag("--save_every", type=above(0), default=500, help="training steps per checkpoint (%(default)s)")
+flag("--seed", type=above(-1), help="makes a run repeatable (none)")
+MODEL_FLAGS = (  # What describes a model: it is saved with the model, and --test takes it from there.
+    flag("--pairs", type=above(0, 9), default=4, help="at most, in a text (%(default)s)"),
+    flag("--hidden", type=above(0), default=32, help="numbers in a word's vector (%(default)s)"),
+    flag("--layers", type=above(0), default=2, help="blocks, one after the other (%(default)s)"),
+    flag("--heads", type=above(0), default=4, help="heads of each attention (%(default)s)"),
+)
+flag("--input", type=str, metavar="TEXT", help='the text, such as "Anna dog Ben cat Anna" (random)')
+
+
+def shown(path):
+    """Return a path as it is printed: relative if it is in the current folder."""
+    return path.relative_to(pathlib.Path.cwd()) if path.is_relative_to(pathlib.Path.cwd()) else path
+
+
+def parse_arguments(argv=None, saved=None):
+    """Return the flags; the settings of a saved model, a dict, take the place of their defaults.
+
+    Ends the program with one line where no model can do what they say, or not this one.
+    """
+    args = parser.parse_args(argv, argparse.Namespace(**(saved or {})))
+    args.settings = {each.dest: vars(args)[each.dest] for each in MODEL_FLAGS}
+    args.checkpoint = args.savepath / "transformer.npz"
+    for name, value in (saved or {}).items():
+        if args.settings[name] != value:
+            parser.error(f"argument --{name}: it is {value} in {shown(args.checkpoint)}; leave it out")
+    args.test = bool(args.test or not args.train and (args.plot or args.input is not None))
+    if not (args.train or args.test):
+        parser.exit(2, parser.format_help())
+    if (args.train or saved) and args.hidden % args.heads:
+        parser.error(f"argument --hidden: {args.hidden} cannot be divided among --heads {args.heads}")
+    if args.input is not None:
+        args.input = read(args.input, args.pairs if args.train or saved else 8)
+    if not args.train and not os.path.exists(args.checkpoint):
+        flags = [word for word in argv or sys.argv[1:] if word not in ("--test", "--plot")]
+        words = shlex.join(["--train", *flags])
+        parser.exit(
+            1, f"transformer.py: error: there is no {shown(args.checkpoint)} yet; train it with {words}\n"
+        )
+    return args
+
+
 if __name__ == "__main__":
-    parse_arguments()  # Wrong flags do not wait for the imports. main() parses again.
-sys.path.insert(0, str(HERE))  # A cautious Python leaves it out.
-import main as lesson_3  # The main.py beside this file. It comes first, as it prepares the other imports.
+    parse_arguments()  # A wrong flag does not wait for the imports. main() parses again.
+
+# --- The packages -----------------------------------------------------------------------
+
+# The main.py beside this file prepares the imports, saves files and draws.
+lesson = importlib.util.spec_from_file_location("lesson_3", HERE / "main.py")
+lesson_3 = importlib.util.module_from_spec(lesson)
+lesson.loader.exec_module(lesson_3)
+lesson_3.parser.prog = parser.prog  # It speaks in our name.
+
 import matplotlib.pyplot as pyplot
 import numpy as np
 import tensorflow as tf
 
-# --- The model ------------------------------------------------------------------------
+# --- The data ---------------------------------------------------------------------------
+
+
+def next_batch(generator, pairs, *shape, introduced=None):
+    """Return random texts, int32 (*shape, 4 * pairs): the numbers of their words in vocabulary(pairs).
+
+    A text introduces 1 to `pairs` pairs, each number equally often, or as many as `introduced` says.
+    """
+    if introduced is None:
+        introduced = generator.integers(1, pairs + 1, size=(*shape, 1))
+    names = np.broadcast_to(np.arange(2 * pairs), (*shape, 2 * pairs))
+    names = generator.permuted(names, axis=-1)  # (*shape, 2 * pairs). All are different.
+    pets = generator.integers(2 * pairs, 4 * pairs, size=names.shape)  # One for each name; some are the same.
+    # A text has 2 * pairs turns, each a name and its pet: first each new name, then questions at random.
+    turns = np.arange(2 * pairs)
+    questions = generator.integers(introduced, size=names.shape)
+    turns = np.where(turns < introduced, turns, questions)  # (*shape, 2 * pairs): whose turn it is.
+    texts = np.stack([np.take_along_axis(words, turns, axis=-1) for words in (names, pets)], axis=-1)
+    return texts.reshape(*shape, 4 * pairs).astype(np.int32)  # A name and its pet, a name and its pet, ...
+
+
+# --- The attention and the model --------------------------------------------------------
 
 
 class Attention(tf.keras.layers.Layer):
@@ -184,21 +205,21 @@ class Attention(tf.keras.layers.Layer):
         value = self.split(vectors @ self.W_V)  # (batch, heads, words, depth): what it gives.
         depth = key.shape[-1]
         logits = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, heads, words, words)
-        mask = np.tri(vectors.shape[1], dtype=bool)  # (words, words), False where the key is a later word.
+        place = tf.range(tf.shape(vectors)[1])
+        mask = place[:, None] >= place  # (words, words), False where the key is a later word.
         weights = tf.nn.softmax(tf.where(mask, logits, -np.inf))  # (batch, heads, words, words)
         means = self.join(weights @ value)  # (batch, words, hidden)
         return means @ self.W_O, weights
 
     def split(self, vectors):
         """Give each head its part of (batch, words, hidden): (batch, heads, words, depth)."""
-        _, words, hidden = vectors.shape
-        parts = tf.reshape(vectors, (-1, words, self.heads, hidden // self.heads))
-        return tf.transpose(parts, (0, 2, 1, 3))
+        words, depth = tf.shape(vectors)[1], vectors.shape[-1] // self.heads
+        return tf.transpose(tf.reshape(vectors, (-1, words, self.heads, depth)), (0, 2, 1, 3))
 
     def join(self, parts):
         """Put the heads' parts, (batch, heads, words, depth), side by side again: (batch, words, hidden)."""
-        _, heads, words, depth = parts.shape
-        return tf.reshape(tf.transpose(parts, (0, 2, 1, 3)), (-1, words, heads * depth))
+        words, depth = tf.shape(parts)[2], parts.shape[-1]
+        return tf.reshape(tf.transpose(parts, (0, 2, 1, 3)), (-1, words, self.heads * depth))
 
 
 class Block(tf.keras.layers.Layer):
@@ -255,7 +276,7 @@ class Transformer(tf.keras.Model):
         self(tf.zeros((1, longest), tf.int32))  # A first call creates the weights of the layers.
 
     def call(self, words):
-        vectors = self.embedding(words) + self.positions[:, : words.shape[1]]  # (batch, words, hidden)
+        vectors = self.embedding(words) + self.positions[:, : tf.shape(words)[1]]  # (batch, words, hidden)
         all_weights = []
         for block in self.blocks:
             vectors, weights = block(vectors)
@@ -264,20 +285,27 @@ class Transformer(tf.keras.Model):
         return logits, all_weights
 
 
-# --- Training, testing, plotting ------------------------------------------------------
+# --- Training ---------------------------------------------------------------------------
 
 
-def train(arguments):
-    """Train and save a model; print its loss, with --plot draw it. Return the model and its settings."""
-    settings = arguments.settings
-    arguments.savepath.mkdir(parents=True, exist_ok=True)  # Better to fail now than after the training.
-    if arguments.plot:
-        arguments.plotpath.mkdir(parents=True, exist_ok=True)
-    if arguments.seed is not None:
-        tf.keras.utils.set_random_seed(arguments.seed)
-    generator = np.random.default_rng(arguments.seed)
-    model = Transformer(**settings)
-    optimizer = tf.keras.optimizers.Adam(arguments.lr)
+def train(args):
+    """Train a model and save it; print its loss.
+
+    A loss that is not finite ends the program. Ctrl-C ends it, too, and saves the model. But an
+    earlier model stays if this training has not yet saved a checkpoint of its own.
+
+    Returns:
+        model: Transformer.
+        losses: list of (training step, loss in nats).
+    """
+    lesson_3.check_folder(args.savepath)  # Better to fail now than after the training.
+    if args.plot:
+        lesson_3.check_folder(args.plotpath)
+    if args.seed is not None:
+        tf.keras.utils.set_random_seed(args.seed)
+    generator = np.random.default_rng(args.seed)
+    model = Transformer(**args.settings)
+    optimizer = tf.keras.optimizers.Adam(args.lr)
     optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
 
     @tf.function(jit_compile=True)
@@ -294,56 +322,64 @@ def train(arguments):
         return total / len(words)
 
     # A call costs more than a small step, so it makes several: at most 50, and a divisor of both intervals.
-    per_call = math.gcd(50, arguments.print_every, arguments.save_every)
-    losses, step = [], 0
-    saved = None  # The path of the last checkpoint of this training.
+    per_call = math.gcd(50, args.print_every, args.save_every)
+    losses, step, saved = [], 0, False
     try:
-        while step < arguments.steps:
-            shape = (min(per_call, arguments.steps - step), arguments.batchsize)
-            texts = next_batch(generator, settings["pairs"], *shape)
+        while step < args.steps:
+            shape = (min(per_call, args.steps - step), args.batchsize)
+            texts = next_batch(generator, args.pairs, *shape)
             loss = float(run_steps(texts[..., :-1], texts[..., 1:]))
             step += len(texts)
-            if not np.isfinite(loss):
+            if not math.isfinite(loss):
                 sys.exit(f"transformer.py: error: the loss at step {step} is not finite; lower --lr")
-            if step % arguments.print_every == 0 or step == arguments.steps:
+            if step % args.print_every == 0 or step == args.steps:
                 losses.append((step, loss))
                 print(f"Iteration {step} - Loss {loss}", flush=True)
-            if step % arguments.save_every == 0 or step == arguments.steps:
-                saved = save_model(arguments, model, step)
+            if step % args.save_every == 0 or step == args.steps:
+                save_model(args, model, step)
+                saved = True
     except KeyboardInterrupt:
         step = int(optimizer.iterations.numpy())  # Ctrl-C waits for the end of a call; `step` lags behind.
-        if saved is None and arguments.path.exists():
-            print(f"transformer.py: stopped; {arguments.path} is still the earlier model", file=sys.stderr)
-        elif step > 0 and all(np.isfinite(weight).all() for weight in model.weights):
-            saved = save_model(arguments, model, step)
-            print(f"transformer.py: stopped; step {step} is saved in {saved}", file=sys.stderr)
+        path = shown(args.checkpoint)
+        if step > 0 and (saved or not args.checkpoint.exists()):
+            save_model(args, model, step)
+            print(f"transformer.py: stopped; step {step} is saved in {path}", file=sys.stderr)
+        else:
+            print(f"transformer.py: stopped at step {step}; an earlier {path} stays", file=sys.stderr)
         sys.exit(130)
-    print(f"Training complete!\nModel saved to {saved}.", flush=True)
-    if arguments.plot:
-        draw_losses(losses, arguments.plotpath / "transformer_loss.png")
-    return model, settings
+    print(f"Training complete!\nModel saved to {shown(args.checkpoint)}.", flush=True)
+    return model, losses
 
 
-def test(arguments, model, settings):
+# --- Testing ----------------------------------------------------------------------------
+
+
+def test(args, model):
     """Print a model's answers to a text, its attention and accuracy; with --plot, draw the attention."""
-    generator = np.random.default_rng(arguments.seed).spawn(1)[0]  # Not the data of the training.
-    pairs = settings["pairs"]
-    known = vocabulary(pairs)
+    generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the data of the training.
+    pairs, known = args.pairs, vocabulary(args.pairs)
     words = [known[number] for number in next_batch(generator, pairs, introduced=pairs)]
-    if arguments.input:  # In place of the drawn one, so that the texts below stay the same.
-        words = read(arguments.input, pairs)
+    words = args.input or words  # The drawn one is drawn in any case, so that the texts below stay the same.
     right = answers(words)
     print(f"\nText: \n{' '.join(words)}")
     words = words[: max(right) + 1]  # Up to the last question.
     logits, weights = model(np.array([[known.index(word) for word in words]]))
-    weights = np.array(weights)[:, 0]  # (layers, heads, words, words)
+    *earlier, last = np.array(weights)[:, 0]  # Each (heads, words, words).
+    pets = range(1, min(right), 2)  # Their places before the first question.
+    for layer, heads in enumerate(earlier, start=1):
+        head = heads[:, pets].max(axis=-1).mean(axis=-1).argmax()  # The one with the largest weights.
+        print(f"\nLayer {layer}, head {head + 1}, what each pet attended mainly to:")
+        for place in pets:
+            to = heads[head, place].argmax()
+            print(f"{words[place]} at word {place}: {words[to]} at word {to} ({heads[head, place, to]:.3f})")
     for place, pet in right.items():
         print(f"\nQuestion at word {place}: {words[place]}")
         print(f"Prediction: {known[np.argmax(logits[0, place])]}")
         print(f"Truth: {pet}")
-        for layer, rows in enumerate(weights[:, :, place], start=1):  # A row of weights for each head.
-            largest = [f"{words[row.argmax()]} at word {row.argmax()} ({row.max():.3f})" for row in rows]
-            print(f"Layer {layer}, its heads attended mainly to: {', '.join(largest)}")
+        for head in np.argsort(-last[:, place].max(axis=-1)):  # The best first.
+            to = last[head, place].argmax()
+            found = f"{words[to]} at word {to} ({last[head, place, to]:.3f})"
+            print(f"Layer {len(weights)}, head {head + 1}, attended mainly to: {found}")
 
     first = 2 * pairs  # The first question comes when all pairs have been introduced.
     correct = []
@@ -353,12 +389,14 @@ def test(arguments, model, settings):
         correct.extend(np.argmax(logits[:, first], axis=-1) == texts[:, first + 1])
     print(f"\nAccuracy on {len(correct)} new texts of {pairs} pairs: ", end="")
     print(f"{np.mean(correct):.2%} of first questions", flush=True)
-    if arguments.plot:
-        for layer, heads in enumerate(weights, start=1):
-            draw_heads(f"Layer {layer}", heads, words, arguments.plotpath / f"transformer_layer_{layer}.png")
+    if args.plot:
+        for layer, heads in enumerate([*earlier, last], start=1):
+            draw_heads(f"Layer {layer}", heads, words, args.plotpath / f"transformer_layer_{layer}.png")
 
 
-@pyplot.style.context("default")
+# --- Drawing ----------------------------------------------------------------------------
+
+
 def draw_losses(losses, path):
     """Draw the loss over the training steps, from a list of (step, loss in nats), into a PNG file."""
     figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
@@ -367,7 +405,6 @@ def draw_losses(losses, path):
     lesson_3.save_figure(figure, path)
 
 
-@pyplot.style.context("default")
 def draw_heads(title, heads, words, path):
     """Draw attention weights, float (heads, words, words), two heads side by side, into a PNG file."""
     columns = min(2, len(heads))
@@ -383,90 +420,69 @@ def draw_heads(title, heads, words, path):
     lesson_3.save_figure(figure, path)
 
 
-# --- Saving and loading ---------------------------------------------------------------
+# --- Saving and loading -----------------------------------------------------------------
 
-SOURCE = pathlib.Path(__file__).read_text(encoding="utf-8")  # Reading as text makes all line ends the same.
+SOURCE = pathlib.Path(__file__).read_text(encoding="utf-8")  # As text, all line ends are the same.
 FILE_HASH = hashlib.sha256(SOURCE.encode()).hexdigest()
 
 
-def save_model(arguments, model, step):
-    """Save a model, and what it takes to build it. Return the path to print."""
+def save_model(args, model, step):
+    """Save a model after this training step, and what it takes to build it, as a NumPy archive."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
-    about = dict(task="Transformer", step=step, settings=arguments.settings, program=FILE_HASH)
-    arrays["description"] = json.dumps(about)
-    return lesson_3.write_file(arguments.path, lambda file: np.savez(file, **arrays))
+    assert len(arrays) == len(model.weights), "two layers have the same name"
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        sys.exit(f"transformer.py: error: not all weights at step {step} are finite; lower --lr")
+    description = dict(task=TASK, step=step, settings=args.settings, program=FILE_HASH)
+    arrays["description"] = json.dumps(description)
+    lesson_3.write_file(args.checkpoint, lambda file: np.savez(file, **arrays))
 
 
-def load_model(arguments):
-    """Return the model in --savepath and its settings, a dict; end the program where none fits."""
-    path = arguments.path
+def load_model(path):
+    """Return the model in a checkpoint and its settings, a dict; end the program where it does not fit."""
+    words = "is damaged, or was trained by another program than this transformer.py; name another --savepath"
+    unfit = f"transformer.py: error: {shown(path)} {words}"
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
         description = json.loads(arrays.pop("description").item())
-        settings = dict(description["settings"])
-        if description["task"] != "Transformer":
-            raise ValueError(description["task"])
-    except FileNotFoundError:
-        sys.exit(f"transformer.py: error: {path}: there is no model yet; {remedy(arguments)}")
-    except Exception as error:  # A damaged or foreign file raises all kinds.
-        name = type(error).__name__
-        sys.exit(f"transformer.py: error: {path} cannot be read ({name}); name another --savepath")
-    misfit = f"transformer.py: error: {path} does not fit this file; undo an edit, or change --savepath"
-    if settings.keys() != DEFAULTS.keys():
-        sys.exit(misfit)
-    check(arguments, settings)
+        saved, program = description["settings"], description["program"]
+        settings = {each.dest: (each.type or bool)(saved[each.dest]) for each in MODEL_FLAGS}
+        if settings != saved or description["task"] != TASK:
+            sys.exit(unfit)
+    except Exception:  # A damaged or foreign file raises all kinds.
+        sys.exit(unfit)
     model = Transformer(**settings)
     weights = {weight.path.removeprefix("model/"): weight for weight in model.weights}
-    shapes = {name: weight.shape for name, weight in weights.items()}
-    if shapes != {name: array.shape for name, array in arrays.items()}:
-        sys.exit(misfit)
+    needed = {name: (*weight.shape, weight.dtype) for name, weight in weights.items()}
+    if needed != {name: (*array.shape, array.dtype.name) for name, array in arrays.items()}:
+        sys.exit(unfit)
     for name, weight in weights.items():
         weight.assign(arrays[name])
-    if description.get("program") != FILE_HASH:
-        print(f"transformer.py: transformer.py has changed since {path} was trained", file=sys.stderr)
+    if program != FILE_HASH:
+        print(f"transformer.py: transformer.py has changed since {shown(path)} was trained", file=sys.stderr)
     return model, settings
 
 
-def remedy(arguments):
-    """Return how to train a model where there is none."""
-    words = ["train one with --train"]
-    words += [f"--{name} {value}" for name, value in arguments.settings.items() if value != DEFAULTS[name]]
-    if arguments.savepath != parser.get_default("savepath"):
-        words.append(f"--savepath {arguments.savepath}")
-    return " ".join(words)
+# --- The program ------------------------------------------------------------------------
 
 
-# --- The program ----------------------------------------------------------------------
-
-
-@lesson_3.keras_in_float32()
+@pyplot.style.context("default")  # As on our pages, whatever a notebook has chosen.
 def main(argv=None):
     """Train, test and plot as argv, a list of flags, says; exit with one line where that cannot be done."""
-    arguments = parse_arguments(argv)
-    try:
-        if arguments.train:
-            model, settings = train(arguments)
-        else:
-            model, settings = load_model(arguments)
-        if arguments.test:
-            test(arguments, model, settings)
-        if pyplot.get_fignums():
-            pyplot.show()
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except (MemoryError, tf.errors.ResourceExhaustedError):
-        tf.keras.utils.clear_session()  # So that a notebook can go on with smaller sizes.
-        atexit.register(os._exit, 1)  # Else TensorFlow may crash when Python ends.
-        sys.exit("transformer.py: error: out of memory; one of the sizes is too large for this machine")
-    except BrokenPipeError:  # The reader, such as `head`, has gone; a normal exit would write to it again.
-        os._exit(1)
-    except OSError as error:
-        file = pathlib.Path(error.filename or arguments.savepath)  # Of a full disk, no file is named.
-        folders = arguments.savepath, arguments.plotpath
-        if not any(folder in (file, *file.parents) or file in folder.parents for folder in folders):
-            raise  # An edit has its own files, and its own traceback.
-        sys.exit(f"transformer.py: error: {error}; --savepath and --plotpath can name other folders")
+    args = parse_arguments(argv)
+    if args.plot:
+        lesson_3.choose_backend()
+    if args.train:
+        model, losses = train(args)
+    else:
+        model, settings = load_model(args.checkpoint)
+        args = parse_arguments(argv, settings)
+    if args.test:
+        test(args, model)
+    if args.train and args.plot:
+        draw_losses(losses, args.plotpath / "transformer_loss.png")
+    if pyplot.get_fignums() and "inline" not in pyplot.get_backend():  # A notebook shows them by itself.
+        pyplot.show()
 
 
 if __name__ == "__main__":
