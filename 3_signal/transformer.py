@@ -439,10 +439,11 @@ def save_model(args, model, step):
 
 def load_model(path):
     """Return the model in a checkpoint and its settings, a dict; end the program where it does not fit."""
-    words = "is damaged, or was trained by another program than this transformer.py; name another --savepath"
-    unfit = f"transformer.py: error: {shown(path)} {words}"
+    path = shown(pathlib.Path(path))
+    words = "is missing, damaged, or not of this transformer.py; undo an edit, or name another --savepath"
+    unfit = f"transformer.py: error: {path} {words}"
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        with np.load(path, allow_pickle=False) as archive:
             arrays = dict(archive)
         description = json.loads(arrays.pop("description").item())
         saved, program = description["settings"], description["program"]
@@ -459,7 +460,7 @@ def load_model(path):
     for name, weight in weights.items():
         weight.assign(arrays[name])
     if program != FILE_HASH:
-        print(f"transformer.py: transformer.py has changed since {shown(path)} was trained", file=sys.stderr)
+        print(f"transformer.py: transformer.py has changed since {path} was trained", file=sys.stderr)
     return model, settings
 
 

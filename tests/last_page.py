@@ -102,7 +102,7 @@ def contents(savepath):
 
 def load(transformer, savepath):
     """Return the model that --test finds in a folder."""
-    return transformer.load_model(transformer.parse_arguments(["--test", "--savepath", str(savepath)]))[0]
+    return transformer.load_model(savepath / "transformer.npz")[0]
 
 
 def parse(output):

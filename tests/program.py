@@ -93,13 +93,13 @@ def output_of(main, *flags):
 
 
 def load_model(task, savepath):
-    """Return the model in a folder that has only one, and its settings, as --test finds it."""
-    module = load(task)
-    _, description = contents(savepath)
-    words = ["--test", "--savepath", str(savepath)]
-    for name, value in description["settings"].items():
-        words += [f"--{name}"] * value if type(value) is bool else [f"--{name}", str(value)]
-    return module.load_model(module.parse_arguments(words))
+    """Return the only model in a folder, and its settings, a dict."""
+    arrays, description = contents(savepath)
+    model = load(task).AttentionModel(**description["settings"])
+    for weight in model.weights:
+        weight.assign(arrays.pop(weight.path.removeprefix("model/")))
+    assert not arrays
+    return model, description["settings"]
 
 
 # --- What they write --------------------------------------------------------------------------------------

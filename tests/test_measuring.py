@@ -16,7 +16,8 @@ LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task 
 def random_model(task, **settings):
     """Return a model whose query and positions are random, so that its weights differ."""
     module, generator = program.load(task), np.random.default_rng(0)
-    model = module.AttentionModel(**module.DEFAULTS | settings)
+    usual = module.parse_arguments(["--train"]).settings
+    model = module.AttentionModel(**usual | settings)
     for weight in model.weights:
         if weight.path in ("model/query", "model/positional_encoding"):
             weight.assign(generator.normal(size=weight.shape))
@@ -95,7 +96,7 @@ def test_the_parts_of_lesson_1_are_those_of_its_model():
 
 def test_the_counting_curve_is_its_formula_where_the_ratio_is_known():
     """A key along each letter, and a query that gives the own letter four times the weight of any other."""
-    lesson, model = LESSONS[1], program.load(1).AttentionModel(**program.load(1).DEFAULTS)
+    lesson, model = LESSONS[1], random_model(1)
     model.key_layer.set_weights([np.eye(4, 64), np.zeros(64)])
     model.query.assign(8 * np.log(4) * np.eye(4, 64)[None, 1:])
     np.testing.assert_allclose(lesson.interventions.preferences(model), np.full((3, 3), 4), rtol=1e-4)

@@ -115,7 +115,7 @@ def test_the_page_trains_with_the_settings_of_main():
     arguments = program.load(1).parse_arguments(["--train"])
     text = PAGE.read_text(encoding="utf-8")
     assert f"const STEPS = {arguments.steps};" in text and f"const BATCH = {arguments.batchsize};" in text
-    assert f"const RATE = {arguments.lr};" in text and program.load(1).DEFAULTS == {
+    assert f"const RATE = {arguments.lr};" in text and arguments.settings == {
         "max_len": 10,
         "vocab_size": 3,
         "hidden": 64,

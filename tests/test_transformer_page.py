@@ -26,7 +26,7 @@ def test_code_and_commands_of_the_page_are_those_of_the_program(transformer):
     commands = re.findall(r"^ *python3 transformer\.py (.+)$", page, re.MULTILINE)
     assert len(commands) >= 2
     for command in commands:
-        assert transformer.parse_arguments(shlex.split(command))
+        assert transformer.parse_arguments(["--train", *shlex.split(command)])
 
 
 def test_the_first_sample_of_the_page_is_as_it_is_printed():
@@ -77,7 +77,7 @@ def test_what_a_reader_pastes(short, transformer, monkeypatch, capsys):
     def run(pattern):
         (lines,) = re.findall(pattern, page, re.DOTALL)
         for line in textwrap.dedent(lines).splitlines():
-            console.push(line.replace('["--test"]', f'["--test", "--savepath={short.savepath}"]'))
+            console.push(line.replace("models/", f"{short.savepath}/"))
         seen = capsys.readouterr()
         assert "Error" not in seen.err, seen.err
         return seen.out

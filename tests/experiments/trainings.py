@@ -46,10 +46,10 @@ class WithoutWords(ast.NodeTransformer):
 def identity(source):
     """Return a hash of what trains a model in a program, a str: all others train the same.
 
-    That is `train`, DEFAULTS, all that these name, and the flags' own defaults.
+    That is `train`, all that it names, and the defaults of the flags.
     """
     tree = WithoutWords().visit(ast.parse(source))
-    defined, training, names = {}, {}, ["train", "DEFAULTS"]
+    defined, training, names = {}, {}, ["train"]
     for node in tree.body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             defined[node.name] = node
@@ -156,8 +156,7 @@ class ModelCache:
         for seed in self.chosen(seeds):
             if (setup, seed) not in self.loaded:
                 self.train_one(setup, seed)
-                words = ["--test", *setup.flags.split(), "--savepath", str(self.savepath(setup, seed))]
-                self.loaded[setup, seed] = module.load_model(module.parse_arguments(words))[0]
+                self.loaded[setup, seed] = module.load_model(self.checkpoint(setup, seed))[0]
         return [self.loaded[setup, seed] for seed in self.chosen(seeds)]
 
     def untrained(self, setup, seeds):
