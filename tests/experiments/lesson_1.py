@@ -51,7 +51,6 @@ def report(cache):
     print_factors(cache)
     print_standard_deviations(cache)
     print_lineup(cache)
-    print_probes(cache)
     print_lengths(cache)
     print_parts(cache)
     print_delayed(cache)
@@ -69,21 +68,6 @@ def compare_scores(title, groups, each=False):
 
 
 # --- The weights and the queries ------------------------------------------------------------------------
-
-
-def untrained(cache, along_keys=False):
-    """Return models as the training runs begin, a list: their queries are zeros.
-
-    Or each query points along its letter's key, and is as long as a learnt one.
-    """
-    networks = cache.untrained(setup(), TEN)
-    if along_keys:
-        for trained, network in zip(cache.models(setup(), TEN), networks, strict=True):
-            keys = network.key_layer(np.eye(4, dtype=np.float32)).numpy()
-            vectors = keys[1:] - keys.mean(axis=0)
-            lengths = np.linalg.norm(trained.query, axis=-1) / np.linalg.norm(vectors, axis=-1)
-            network.query.assign(lengths[..., None] * vectors)
-    return networks
 
 
 def without_the_edit(cache):
@@ -199,36 +183,18 @@ def print_standard_deviations(cache):
     measuring.table("What `main.py` answers", ["", *TEXTS], [[MAIN, *map(in_words, said)]])
 
 
-# --- The line-up, and what a new last layer reads -------------------------------------------------------
+# --- The line-up ----------------------------------------------------------------------------------------
 
 
 def print_lineup(cache):
-    """Print how many sequences are right, also after longer training and with new last layers."""
+    """Print how many sequences are right, also after longer training."""
     rows = []
     for label, each in LINEUP.items():
         models, long = cache.models(each, TEN), cache.models(LONG[label], TEN)
-        probed = [interventions.probed(model)[0] for model in models]
-        columns = [scores(model)[0] for model in models], probed, [scores(model)[0] for model in long]
+        columns = [scores(model)[0] for model in models], [scores(model)[0] for model in long]
         rows.append([label, *map(measuring.percent, columns)])
-    head = ["sequences right, after", "2,000 steps", "2,000 steps, a new last layer", "8,000 steps"]
+    head = ["sequences right, after", "2,000 steps", "8,000 steps"]
     measuring.table("The line-up", head, rows)
-
-
-def print_probes(cache):
-    """Print what new last layers read from trained and untrained models."""
-    models = cache.models(setup(), TEN)
-    groups = {
-        MAIN: (models, 1),
-        "`main.py`, all weights made equal": (models, 0),
-        "never trained, queries zeros": (untrained(cache), 1),
-        "never trained, each query along its letter's key": (untrained(cache, along_keys=True), 1),
-    }
-    rows = {
-        label: [interventions.probed(model, factor) for model in models]
-        for label, (models, factor) in groups.items()
-    }
-    head = ["right", "one new layer", "a new layer for each row"]
-    measuring.compare("New last layers", head, rows, list, "%", "%")
 
 
 # --- Other lengths --------------------------------------------------------------------------------------

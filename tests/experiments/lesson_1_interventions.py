@@ -103,18 +103,3 @@ def same_for_all(model):
         answers = read_counts(model, norm.gamma * divided + norm.beta)
         right.append((answers == data.answers).all(axis=-1).mean())
     return right
-
-
-# --- What a new last layer reads ------------------------------------------------------------------------
-
-
-def probed(model, factor=1):
-    """Return the sequences right with a new last layer for all output steps, and with a new one for each.
-
-    A factor multiplies the model's logits. Other sequences fit the layers.
-    """
-    data, others = measuring.new_data(TASK), measuring.new_data(TASK, 4000, seed=2000)
-    features, fitted = (with_factor(model, each, factor)[0] for each in (data, others))
-    each = [measuring.probe(fitted[:, step], others.answers[:, step])(features[:, step]) for step in range(3)]
-    answers = measuring.probe(fitted, others.answers)(features), np.transpose(each)
-    return [(answer == data.answers).all(axis=-1).mean() for answer in answers]
