@@ -37,7 +37,7 @@ def draw_lookup(page, corner, query, keys, values, label, rows, columns, bar, as
         values: where they begin across, and float (rows, numbers); or None if the keys are the values.
         label: str before the query.
         rows: list of str before the keys.
-        columns: dict of a place across from what stands there: "query · key", "÷ √depth" or "exp".
+        columns: dict of a place across from what stands there: "query · key", "÷ √depth", "logit" or "exp".
         bar: (float, float), the place across where weights begin, and the length of a weight of 1.
         asked, said: lists of str above the numbers of the query and of the values.
         more: side of a cell; head and between, the room above the keys and above each further row.
@@ -52,7 +52,7 @@ def draw_lookup(page, corner, query, keys, values, label, rows, columns, bar, as
     products = keys @ query
     logits = products / np.sqrt(depth)
     ((mean,), (weights,)) = formula.attend([query], keys, values)
-    known = {"query · key": products, f"÷ √{depth}": logits, "exp": np.exp(logits)}
+    known = {"query · key": products, f"÷ √{depth}": logits, "logit": logits, "exp": np.exp(logits)}
     head = top + side + more.get("head", 1.1)
     draw_cells(page, left, top, query, QUERY, asked, [label], side, max(np.abs(query)))
     titles = head - 0.4
@@ -237,8 +237,9 @@ def places():
             page, left + 4.2, top + 0.5, f"{text}, {'with' if marked else 'without'} positions", weight="bold"
         )
         what = 2.8 * unit[2], keys, None, "query", list(text)
-        asked, more = ["A", "B", "1st", "2nd"], {"side": 0.85, "head": 0.9}
-        _, down = draw_lookup(page, (left + 1.4, top + 1.7), *what, {}, (left + 5.2, 1.6), asked, **more)
+        asked, columns, bar = ["A", "B", "1st", "2nd"], {"logit": left + 5.4}, (left + 6.05, 1.1)
+        more = {"side": 0.85, "head": 0.9}
+        _, down = draw_lookup(page, (left + 1.4, top + 1.7), *what, columns, bar, asked, **more)
         write(page, left + 1.15, down + 0.42, "mean", VALUE, to="left", weight="bold")
     return page.figure
 

@@ -301,7 +301,7 @@ OF_ONE_MODEL = {
     (3, "transformer_flow"): transformer_flow,
     (3, "transformer_heads"): transformer_heads,
 }
-HEATMAPS = {1: ["encoder_decoder_attention.png"]}  # That pages show.
+HEATMAPS = {1: ["encoder_decoder_attention.png"], 2: ["self_attention.png"]}  # That pages show.
 OF_MANY = {  # Those of __main__.LESSONS.
     1: (lineup, counting_curve, lengths),
     2: (step_3,),
@@ -312,7 +312,7 @@ OF_MANY = {  # Those of __main__.LESSONS.
 
 def draw_heatmaps():
     """Draw what the programs draw when they test the models of the page with the shown sequences."""
-    for name, flags in (("counting", ()),):
+    for name, flags in (("counting", ()), ("difference_self_att", ("--self_att",))):
         task = play.MODELS[name].task
         with tempfile.TemporaryDirectory() as folder:
             variant = "".join(flags).replace("--", "_")
