@@ -17,6 +17,7 @@ import sys
 from . import (
     edits,
     exercises,
+    film,
     lesson_1,
     lesson_2,
     lesson_2_expected,
@@ -111,6 +112,7 @@ def report(numbers, cache, arguments):
     if arguments.pictures:
         play.embed(cache)
         pictures.draw(numbers, cache)
+        film.draw()
 
 
 if __name__ == "__main__":
