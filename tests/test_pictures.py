@@ -35,27 +35,39 @@ def bars(axes):
     return np.array([patch.get_height() for patch in axes.patches])
 
 
-def lookup(query, keys, values=None, exps=False):
-    """Return every number of one query's attention, and the weights and the mean, by the formula."""
-    keys = np.array(keys, dtype=float)
-    values = keys if values is None else np.array(values, dtype=float)
-    products, logits = keys @ query, keys @ query / len(query) ** 0.5
-    weights = special.softmax(logits)
-    shown = [query, keys, products, logits, weights, weights @ values]
-    return [*shown, values, np.exp(logits)] if exps else shown, weights, weights @ values
+def lines(figure):
+    """Return the numbers of a figure as one reads them: a list for each line, sorted by the lists."""
+    found = {}
+    for text in figure.axes[0].texts:
+        said = text.get_text().replace("−", "-")
+        if re.fullmatch(r"-?\d*\.?\d+", said):
+            across, down = text.get_position()
+            found.setdefault(round(down, 3), []).append((across, float(said)))
+    return sorted([number for _, number in sorted(line)] for line in found.values())
 
 
-def check(picture, *arrays):
-    """Compare the numbers in a picture with those of arrays; return its figure."""
-    expected = sorted(np.concatenate([np.ravel(array) for array in arrays]))
+def check(picture, *expected):
+    """Compare a picture with the lines of numbers that it should have, in any order; return its figure."""
     figure = picture()
-    assert numbers(figure) == pytest.approx(expected, abs=0.00501)
+    expected = sorted([round(float(number), 2) for number in line] for line in expected)
+    for line, other in zip(lines(figure), expected, strict=True):
+        assert line == pytest.approx(other, abs=0.0101)
     return figure
 
 
+def lookup(query, keys, values, exps=False):
+    """Return a line for each key (key, product, logit, exp if asked for, weight, value), weights, mean."""
+    products, logits = keys @ query, keys @ query / len(query) ** 0.5
+    weights = special.softmax(logits)
+    columns = [keys, products[:, None], logits[:, None], weights[:, None], values]
+    if exps:
+        columns.insert(3, np.exp(logits)[:, None])
+    return [*np.hstack(columns)], weights, weights @ values
+
+
 def test_names_and_pets():
-    shown, weights, mean = lookup(2.8 * UNIT[1], UNIT, UNIT, exps=True)
-    figure = check(by_formula.names_and_pets, *shown)
+    rows, weights, mean = lookup(2.8 * UNIT[1], UNIT, UNIT, exps=True)
+    figure = check(by_formula.names_and_pets, 2.8 * UNIT[1], *rows, mean)
     assert by_formula.PETS[mean.argmax()] == "cat"
     widths = [patch.get_width() for patch in figure.axes[0].patches if type(patch) is pyplot.Rectangle]
     assert np.divide(widths, sum(widths)) == pytest.approx(weights)
@@ -79,31 +91,42 @@ def test_she_finds_anna():
     vectors = np.array([(1, 0, 1), (0, 1, 0), (1, 0, 0)])
     to_query = np.array([(4, 0), (3, 0), (-4, 2)])
     query, key, value = vectors @ to_query, vectors[:, [2, 1]], vectors * (0, 1, 1)
-    check(by_formula.grid_times_vector, vectors[[0, 2]], to_query, to_query, query[[0, 2]])
-    shown, weights, mean = lookup(query[2], key, value)
+    rows = [(vectors[2, row], *to_query[row], vectors[0, row], *to_query[row]) for row in range(3)]
+    check(by_formula.grid_times_vector, *rows, query[[2, 0]].ravel())
+    rows, weights, mean = lookup(query[2], key, value)
     assert weights.argmax() == 0 and weights[0] > 0.8
-    check(by_formula.she, *shown, value, vectors[2], vectors[2] + mean)
+    check(by_formula.she, query[2], *rows, mean, vectors[2], vectors[2] + mean)
     every = special.softmax(query @ key.T / 2**0.5, axis=1)
-    check(by_formula.words, vectors, vectors + every @ value, weights)
+    check(by_formula.words, vectors.ravel(), (vectors + every @ value).ravel(), weights)
 
 
 def test_examples_of_the_lessons():
-    cases = [UNIT[:2], UNIT[[1, 0]], UNIT[:2] + UNIT[2:], UNIT[[1, 0]] + UNIT[2:]]
-    shown = [array for keys in cases for array in lookup(2.8 * UNIT[2], keys)[0]]
-    check(by_formula.places, *(array for place, array in enumerate(shown) if place % 6 != 2))
-    pairs = UNIT[:2] + UNIT[2:]
-    shown, _, mean = lookup(4 * UNIT[1, :2], pairs[:, :2], pairs[:, 2:])
-    check(by_formula.matrices, UNIT[1], pairs, pairs, pairs[:, 2:], *shown)
-    heads = [lookup(query, UNIT[:2, :2])[0] for query in ((4, 4), (4, 0), (0, 4))]
-    parts = [(query, key, key, weights, mean) for query, key, _, _, weights, mean in heads]
-    check(by_formula.two_heads, *(array for part in parts for array in part), heads[1][5], heads[2][5])
+    expected = []
+    for marked in (0, 1):
+        orders = [UNIT[order] + marked * UNIT[2:] for order in ([0, 1], [1, 0])]
+        both = [lookup(2.8 * UNIT[2], keys, keys) for keys in orders]
+        rows = [[np.delete(row, [4, *range(7, 11)]) for row in rows] for rows, _, _ in both]
+        expected += [np.tile(2.8 * UNIT[2], 2), *np.hstack(rows), np.hstack([mean for *_, mean in both])]
+    check(by_formula.places, *expected)
+    pairs, query = UNIT[:2] + UNIT[2:], 4 * UNIT[1, :2]
+    rows, _, mean = lookup(query, pairs[:, :2], pairs[:, 2:])
+    rows = [(*pair, *row[:5]) for pair, row in zip(pairs, rows, strict=True)]
+    values = np.hstack([pairs, pairs[:, 2:]])
+    check(by_formula.matrices, (*UNIT[1], *query), *rows, *values, mean)
+    expected, means, unit = [], [], np.eye(2)
+    for query in ((4, 4), (4, 0), (0, 4)):
+        rows, _, mean = lookup(np.array(query), unit, unit)
+        expected += [query, *np.delete(rows, [2, 3], axis=1), mean]
+        means.append(mean)
+    check(by_formula.two_heads, *expected, np.ravel(means[1:]))
 
 
 def test_mask():
     logits = 1.4 * np.equal.outer(list("ABA"), list("ABA"))
     hidden = np.triu(np.ones((3, 3), dtype=bool), 1)
     weights = special.softmax(np.where(hidden, -np.inf, logits), axis=1)
-    figure = check(diagrams.mask, logits, logits[~hidden], weights)
+    rows = [(*logits[row], *logits[row, : row + 1], *weights[row]) for row in range(3)]
+    figure = check(diagrams.mask, *rows)
     assert texts(figure).count("-∞") == hidden.sum()
 
 
@@ -121,7 +144,7 @@ def test_a_recurrent_decoder_attends_to_all_states_of_the_encoder():
     states = np.array([(1, 0, 0), (0.5, 1, 0), (0.25, 0.5, 1)])
     queries = np.array([(4, -4, 0), (0, 0, 4), (0, 4, -4)])
     weights = special.softmax(queries @ states.T / 3**0.5, axis=1)
-    check(diagrams.recurrent, states, queries, weights @ states, weights[1])
+    check(diagrams.recurrent, *map(np.ravel, (states, queries, weights @ states, weights[1])))
 
 
 def test_what_is_left_of_a_word():
