@@ -147,7 +147,7 @@ def memory():
         states.append((states[-1] + vector) / 2)
         parts.append((parts[-1] + (word == "cat")) / 2)
     colours = matplotlib.colors.LinearSegmentedColormap.from_list("signed", [*MORE[:1], "#f7f7f7", *MORE[1:]])
-    page, side, places = new_page(11.2), 0.4, 1.3 + 2.05 * np.arange(len(words))
+    page, side, places = new_page(12.5), 0.4, 1.3 + 2.05 * np.arange(len(words))
 
     def draw_column(across, top, numbers):
         for row, number in enumerate(numbers):
@@ -175,6 +175,10 @@ def memory():
     for across in places[:-1]:
         width, colour, zorder = (14, WEIGHT, 3) if across == places[3] else (2.5, LINE, 2)
         draw_arrow(page, (places[-1], 8), (across, 8), colour, width, 0.2, False, zorder)
+    for pet in (1, 3, 5):
+        look = {"colour": WEIGHT, "width": 7} if pet == 3 else {"colour": LINE}
+        draw_arrow(page, (places[pet - 1], 11.2), (places[pet], 11.2), bend=0.35, points=False, **look)
+    write(page, places[3], 12.1, "before that, each pet has looked at its owner", GREY)
     write(page, 14.4, 3.1, "?", GREY, SIZE + 14, "right", weight="bold")
     write(page, 14.2, 9.3, "cat", VALUE, SIZE + 8, "right", weight="bold")
     return page.figure
