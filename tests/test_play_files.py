@@ -35,7 +35,7 @@ def test_addresses_and_the_way_back(page):
     for name, shown in (("vote", "vote"), ("train", "train"), ("train=equal", "train"), ("", "ask")):
         page.visit(f"#{name}")
         assert page.seen()["shown"] == [shown]
-    for view, shown in (("Train", "train"), ("A model", "playing"), ("Vote", "vote")):
+    for view, shown in (("Train", "train"), ("Models", "playing"), ("Vote", "vote")):
         page.driver.find_element(By.LINK_TEXT, view).click()
         assert page.seen()["shown"] == [shown]
     page.driver.back()
@@ -195,10 +195,10 @@ def test_inside_another_page_it_stays_itself(page):
     page.driver.switch_to.frame(page.wait(lambda: page.all("iframe"))[0])
     page.wait(lambda: page.seen()["shown"] == ["ask"])
     for view, shown in (
-        ("A model", "playing"),
+        ("Models", "playing"),
         ("Train", "train"),
         ("Vote", "vote"),
-        ("A model", "playing"),
+        ("Models", "playing"),
     ):
         page.driver.find_element(By.LINK_TEXT, view).click()
         assert page.seen()["shown"] == [shown]

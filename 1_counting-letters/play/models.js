@@ -79,6 +79,14 @@ function visible(letters) {
   return letters.replace(/ /g, "␣");
 }
 
+function named(sign) { // What somebody typed, so that it is seen: a blank, or the number of an invisible sign.
+  if (sign === " ") {
+    return "␣";
+  }
+  const invisible = /^[\p{C}\p{M}\p{Z}]$/u.test(sign);
+  return invisible ? `U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}` : sign;
+}
+
 function countOf(tokens, letter) {
   return tokens.filter((token) => token === letter).length;
 }
@@ -200,7 +208,7 @@ class Model {
   problem(tokens) { // Return what is wrong with letters, or "".
     const strange = tokens.find((token) => !this.letters.includes(token));
     if (strange) {
-      return `${strange} is none of this model's letters, ${[...visible(this.letters)].join(" ")}.`;
+      return `${named(strange)} is none of this model's letters, ${this.known}.`;
     }
     return tokens.length ? "" : "Type at least one letter.";
   }
@@ -397,7 +405,7 @@ class Transformer extends Model {
   }
 
   split(text) {
-    const words = text.split(/[\s.,]+/).filter((word) => word !== "");
+    const words = text.split(/\s+/).filter((word) => word !== "");
     const tokens = words.map((word) => this.classes.find((one) => one.toLowerCase() === word.toLowerCase()) ||
       word);
     const last = tokens.length ? tokens[tokens.length - 1] : "";
@@ -444,7 +452,8 @@ class Transformer extends Model {
   }
 
   describe() {
-    return `new texts of ${this.settings.pairs} pairs, at their first question`;
+    const pairs = this.settings.pairs === 1 ? "1 pair" : `${this.settings.pairs} pairs`;
+    return `new texts of ${pairs}, at their first question`;
   }
 
   selfAttention(name, vectors, before) {

@@ -109,14 +109,18 @@ const Shell = {
   },
 };
 
-function linkLessons() { // As a single file the page knows no address, so there it names them.
+// On the site of the project there are links. As a single file the page knows no address: there it names them.
+function linkLessons() {
   const online = location.protocol.startsWith("http");
-  const places = [["./", "Lesson 1"], ["experiments.html", "its laboratory"],
-    ["../2_difference/", "Lesson 2"], ["../3_signal/", "Lesson 3"], ["../3_signal/transformer.html", "the last page"]];
-  const links = places.map((place) => (online ? make("a", { href: place[0] }, place[1]) : place[1]));
-  const line = ["This page belongs to attention-primer: "];
-  links.forEach((link, index) => line.push(index ? ", " : "", link));
+  const link = (address, text) => (online ? make("a", { href: address }, text) : text);
+  const places = [["./", "Lesson 1"], ["../2_difference/", "Lesson 2"], ["../3_signal/", "Lesson 3"],
+    ["../3_signal/transformer.html", "the transformer"],
+    ["../3_signal/did_it_need_attention.html", "the last chapter"]];
+  const line = ["This page belongs to ", link("../", "attention-primer"),
+    ", an introduction to attention with programs to run: "];
+  places.forEach((place, index) => line.push(index ? ", " : "", link(...place)));
   $("links").replaceChildren(...line, ".");
+  $("home").replaceChildren(link("../", "attention-primer"));
 }
 
 window.addEventListener("DOMContentLoaded", Shell.start);

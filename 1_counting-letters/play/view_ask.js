@@ -188,7 +188,7 @@ const Ask = {
     const looked = largest(Ask.weights);
     const sure = Math.max(...Ask.chances[Ask.last]) > 0.6;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const tall = stage.clientWidth < (4.4 * Ask.tokens.length + 7) * rem;
+    const tall = stage.clientWidth < (3.6 * Ask.tokens.length + 7) * rem;
     stage.classList.toggle("tall", tall);
     if (tall) { // Where it is read at once.
       stage.after($("ask_told"));

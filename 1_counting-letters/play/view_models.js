@@ -51,7 +51,7 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
 
 const Models = {
   id: "model",
-  title: "A model",
+  title: "Models",
   place: "playing", // The id of its section.
   name: "", // In the library: what is shown,
   model: null,
