@@ -10,13 +10,18 @@ import pytest
 from scipy import special
 
 SCRIPT = program.ROOT / "3_signal" / "transformer.py"
+LOOK = r"(\w+) at word (\d+) \((\d\.\d{3})\)\n"
+PETS = re.compile(
+    rf"\nLayer (\d+), head (\d+), what each pet attended mainly to:\n((?:\w+ at word \d+: {LOOK})+)"
+)
 QUESTION = re.compile(
     r"\nQuestion at word (?P<place>\d+): (?P<name>\w+)\n"
     r"Prediction: (?P<prediction>\w+)\nTruth: (?P<truth>\w+)\n"
-    r"(?P<layers>(?:Layer \d+, its heads attended mainly to: .+\n)+)"
+    rf"(?P<heads>(?:Layer \d+, head \d+, attended mainly to: {LOOK})+)"
 )
+PARTS = [re.sub(r"[?]P<[a-z]+>", "", part.pattern) for part in (PETS, QUESTION)]
 OUTPUT = re.compile(
-    rf"\nText: \n(?P<text>[A-Za-z ]+)\n(?P<questions>(?:{re.sub('[?]P<[a-z]+>', '', QUESTION.pattern)})+)"
+    rf"\nText: \n(?P<text>[A-Za-z ]+)\n(?P<looks>(?:{PARTS[0]})*(?:{PARTS[1]})+)"
     r"\nAccuracy on 10000 new texts of (?P<pairs>\d) pairs: (?P<accuracy>\d+\.\d\d)% of first questions\n"
     r"(?P<plots>(?:Plot saved to .+\.png\.\n)*)"
 )
@@ -106,15 +111,36 @@ def load(transformer, savepath):
 
 
 def parse(output):
-    """Return what --test has printed, which must be the whole output."""
+    """Return what --test has printed, which must be the whole output.
+
+    Returns:
+        .words: list of str.
+        .pets: list of (layer, head, place of a pet, word, its place, weight), layers and heads from 1.
+        .questions: list of dict; each ["heads"] is a list of (head, word, its place, weight).
+        .accuracy: float, in percent.
+        .plots: list of str.
+    """
     match = OUTPUT.fullmatch(output)
     assert match, output
-    questions = [found.groupdict() for found in QUESTION.finditer(match["questions"])]
+    pets = []
+    for layer, head, lines, *_ in PETS.findall(match["looks"]):
+        for pet, place, *look in re.findall(rf"(\w+) at word (\d+): {LOOK}", lines):
+            assert match["text"].split()[int(place)] == pet
+            pets.append((int(layer), int(head), int(place), *numbers(*look)))
+    questions = [found.groupdict() for found in QUESTION.finditer(match["looks"])]
     for question in questions:
-        question["layers"] = [
-            [(name, int(place), float(weight)) for name, place, weight in
-             re.findall(r"(\w+) at word (\d+) \((\d\.\d{3})\)", line)]
-            for line in question["layers"].splitlines()
-        ]  # fmt: skip
+        heads = re.findall(rf"head (\d+), attended mainly to: {LOOK}", question["heads"])
+        question["heads"] = [(int(head), *numbers(*look)) for head, *look in heads]
     plots = re.findall(r"Plot saved to (.+)\.\n", match["plots"])
-    return match["text"].split(), questions, float(match["accuracy"]), plots
+    return types.SimpleNamespace(
+        words=match["text"].split(),
+        pets=pets,
+        questions=questions,
+        accuracy=float(match["accuracy"]),
+        plots=plots,
+    )
+
+
+def numbers(word, place, weight):
+    """Return a word with its place, an int, and its weight, a float, from what is printed."""
+    return word, int(place), float(weight)

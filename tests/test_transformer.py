@@ -145,10 +145,10 @@ def test_a_short_training_beats_the_guesser(short, transformer):
     assert re.fullmatch(r"Plot saved to .+transformer_loss\.png\.", lines[-1])
     losses = [float(loss) for _, loss in losses]
     assert measured.lowest_loss(4) < losses[-1] < losses[0]
-    _, _, accuracy, _ = last_page.parse(
+    printed = last_page.parse(
         program.output_of(last_page.SCRIPT, "--test", "--seed", 1, "--savepath", short.savepath)
     )
-    assert accuracy > 100 * measured.guesser(4) + 20
+    assert printed.accuracy > 100 * measured.guesser(4) + 20
 
 
 @pytest.mark.parametrize("text", (None, "Anna dog Ben cat aNNA", "ben CAT Dan owl Cleo owl Dan owl Ben cat"))
@@ -162,10 +162,11 @@ def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, monkey
     )
     flags = ("--test", "--plot", "--seed", 3, "--savepath", short.savepath, "--plotpath", tmp_path)
     output = program.output_of(last_page.SCRIPT, *flags, *(() if text is None else ("--input", text)))
-    words, questions, _, plots = last_page.parse(output)
+    printed = last_page.parse(output)
+    words, questions = printed.words, printed.questions
     assert text is None and len(words) == 16 or " ".join(words).lower() == text.lower()
     assert text is not None or len(set(words[:8:2])) == 4
-    assert plots == [str(tmp_path / f"transformer_layer_{layer}.png") for layer in (1, 2)]
+    assert printed.plots == [str(tmp_path / f"transformer_layer_{layer}.png") for layer in (1, 2)]
     assert {int(question["place"]): question["truth"] for question in questions} == last_page.answers(words)
 
     known = transformer.vocabulary(4)
@@ -176,12 +177,22 @@ def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, monkey
     for question in questions:
         place = int(question["place"])
         assert question["name"] == words[place] and question["prediction"] == known[logits[place].argmax()]
-        for layer, heads in enumerate(question["layers"]):
-            assert len(heads) == 4
-            for head, (name, key, weight) in enumerate(heads):
-                row = weights[layer, head, place]
-                assert name == words[key] and weight == pytest.approx(row.max(), abs=0.0006)
-                assert row[key] == pytest.approx(row.max(), abs=1e-4)
+        assert sorted(head for head, *_ in question["heads"]) == [1, 2, 3, 4]
+        largest = [weight for *_, weight in question["heads"]]
+        assert largest == sorted(largest, reverse=True)
+        for head, name, key, weight in question["heads"]:
+            row = weights[1, head - 1, place]
+            assert name == words[key] and weight == pytest.approx(row.max(), abs=0.0006)
+            assert row[key] == pytest.approx(row.max(), abs=1e-4)
+    first = int(questions[0]["place"])
+    assert [place for _, _, place, *_ in printed.pets] == list(range(1, first, 2))
+    (head,) = {head for _, head, *_ in printed.pets}
+    clearest = weights[0][:, 1:first:2].max(axis=-1).mean(axis=-1)
+    assert clearest[head - 1] == pytest.approx(clearest.max(), abs=1e-4)
+    for layer, _, place, name, key, weight in printed.pets:
+        row = weights[0, head - 1, place]
+        assert layer == 1 and name == words[key] and weight == pytest.approx(row.max(), abs=0.0006)
+        assert row[key] == pytest.approx(row.max(), abs=1e-4)
     for layer in (1, 2):
         *maps, _ = figures[f"transformer_layer_{layer}"].axes  # The last one is the bar of colours.
         assert len(maps) == 4

@@ -32,12 +32,10 @@ def test_code_and_commands_of_the_page_are_those_of_the_program(transformer):
 def test_the_first_sample_of_the_page_is_as_it_is_printed():
     page = last_page.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
     (sample,) = re.findall(r"\n\n((?:    .*\n|\n)+?    Accuracy .*\n)", page)
-    words, (question,), accuracy, _ = last_page.parse(
-        "\n" + re.sub("^    ", "", sample.lstrip("\n"), flags=re.MULTILINE)
-    )
-    assert question["truth"] == last_page.answers(words)[8] and [
-        len(heads) for heads in question["layers"]
-    ] == [4, 4]
+    printed = last_page.parse("\n" + re.sub("^    ", "", sample.lstrip("\n"), flags=re.MULTILINE))
+    (question,) = printed.questions
+    assert question["truth"] == last_page.answers(printed.words)[8] and len(question["heads"]) == 4
+    assert [place for _, _, place, *_ in printed.pets] == [1, 3, 5, 7]
 
 
 def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
