@@ -308,10 +308,11 @@ const Ask = {
 
   ease() { // Let what is drawn go to what is, in small steps.
     const goal = { last: Ask.weights, first: Ask.firstWeights() };
-    const from = Ask.drawn;
+    const nothing = { last: goal.last.map(() => 0), first: goal.first }; // So that the lines grow at first.
+    const fits = Ask.drawn && Ask.drawn.last.length === goal.last.length;
+    const from = fits ? Ask.drawn : nothing;
     cancelAnimationFrame(Ask.animation);
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.dragged;
-    if (!from || from.last.length !== goal.last.length || still) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.dragged) {
       Ask.drawn = goal;
       Ask.drawArcs();
       return;
@@ -325,7 +326,7 @@ const Ask = {
         last: between(from.last, goal.last, part),
         first: goal.first.map((row, place) => between(from.first[place], row, part)),
       };
-      Ask.drawArcs();
+      Ask.drawArcs(time === 1);
       if (time < 1) {
         Ask.animation = requestAnimationFrame(frame);
       }
@@ -359,7 +360,7 @@ const Ask = {
     };
   },
 
-  drawArcs() {
+  drawArcs(flowing = false) { // Flowing: the values go to the word that asks.
     if (Shell.view !== Ask) { // One has gone elsewhere while it moved.
       return;
     }
@@ -404,6 +405,10 @@ const Ask = {
         d = curve(out(asking, 0), at, [out(asking, height), above]);
       }
       parts.push(draw("path", { class: "arc", d, "stroke-width": 1.15 * rem * weight }));
+      if (flowing && weight >= 0.045) {
+        const width = weight > 0.3 ? 0.45 * weight : 0.35; // In the line, or like pearls on it.
+        parts.push(draw("path", { class: weight > 0.3 ? "flow in" : "flow", d, "stroke-width": width * rem }));
+      }
       if (weight >= LEAST) {
         const grab = draw("path", { class: "grab", d });
         grab.dataset.place = place;
