@@ -53,6 +53,7 @@ const Ask = {
   start() {
     Ask.use("transformer");
     $("ask_other").onclick = Ask.drawPets;
+    $("ask_row").replaceChildren(Shell.link("#row", "one row, step by step"));
     for (const button of document.querySelectorAll("#ask [data-attend]")) {
       button.onclick = () => Ask.change({ equal: button.dataset.attend === "equal", moves: [] });
     }
@@ -239,6 +240,7 @@ const Ask = {
     $("ask_knobs").replaceChildren(...Ask.tokens.map((token, place) => {
       const knob = make("button", { className: "knob", role: "slider" });
       knob.dataset.arc = place;
+      knob.title = "Drag it, or use the arrow keys";
       knob.setAttribute("aria-valuemin", 1);
       knob.setAttribute("aria-valuemax", Ask.tokens.length);
       knob.setAttribute("aria-valuenow", place + 1);

@@ -32,7 +32,7 @@ CENTRE = """
 """
 # Show the question alone, or all.
 HIDDEN = """
-    for (const part of ["ask_says", "ask_told", "ask_chances", "ask_knobs"]) {
+    for (const part of ["ask_says", "ask_told", "ask_next", "ask_knobs"]) {
         $(part).style.opacity = arguments[0] ? 0 : 1;
     }
     $("ask_words").children[largest(Ask.weights)].classList.toggle("looked", !arguments[0]);
