@@ -365,9 +365,9 @@ def test(args, model):
     words = words[: max(right) + 1]  # Up to the last question.
     logits, weights = model(np.array([[known.index(word) for word in words]]))
     *earlier, last = np.array(weights)[:, 0]  # Each (heads, words, words).
-    pets = range(1, min(right), 2)  # Their places before the first question.
+    pets = np.arange(1, min(right), 2)  # Places before the first question; an owner stands before each.
     for layer, heads in enumerate(earlier, start=1):
-        head = heads[:, pets].max(axis=-1).mean(axis=-1).argmax()  # The one with the largest weights.
+        head = heads[:, pets, pets - 1].mean(axis=-1).argmax()  # The one that attends most to the owners.
         print(f"\nLayer {layer}, head {head + 1}, what each pet attended mainly to:")
         for place in pets:
             to = heads[head, place].argmax()
