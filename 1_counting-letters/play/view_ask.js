@@ -194,7 +194,7 @@ const Ask = {
     if (tall) { // Where it is read at once.
       stage.after($("ask_told"));
     } else {
-      $("ask_below").prepend($("ask_told"));
+      $("ask_why").prepend($("ask_told"));
     }
     if ($("ask_words").children.length !== Ask.tokens.length) {
       Ask.makeWords();
