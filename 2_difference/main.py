@@ -80,7 +80,8 @@ sample.add_argument("--input", type=str.upper, metavar="TEXT", help='test this, 
 
 def shown(path):
     """Return a path as it is printed: relative if it is in the current folder."""
-    return path.relative_to(pathlib.Path.cwd()) if path.is_relative_to(pathlib.Path.cwd()) else path
+    here = pathlib.Path.cwd()
+    return path.relative_to(here) if here in path.parents else path
 
 
 def parse_arguments(argv=None, saved=None):
@@ -107,7 +108,7 @@ def parse_arguments(argv=None, saved=None):
             parser.error(f"argument --input: {letter!r} is not one of {known!r}")
     if not args.train and not os.path.exists(args.checkpoint):
         flags = [word for word in argv or sys.argv[1:] if word not in ("--test", "--plot")]
-        words = shlex.join(["--train", *flags])
+        words = " ".join(map(shlex.quote, ["--train", *flags]))
         parser.exit(1, f"main.py: error: there is no {shown(args.checkpoint)} yet; train it with {words}\n")
     return args
 
@@ -478,7 +479,7 @@ def load_model(path):
     unfit = f"main.py: error: {path} {words}"
     try:
         with np.load(path, allow_pickle=False) as archive:
-            arrays = dict(archive)
+            arrays = {name: np.asarray(archive[name]) for name in archive}
         description = json.loads(arrays.pop("description").item())
         saved, program = description["settings"], description["program"]
         settings = {each.dest: (each.type or bool)(saved[each.dest]) for each in MODEL_FLAGS}

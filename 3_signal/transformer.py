@@ -105,7 +105,8 @@ flag("--input", type=str, metavar="TEXT", help='the text, such as "Anna dog Ben 
 
 def shown(path):
     """Return a path as it is printed: relative if it is in the current folder."""
-    return path.relative_to(pathlib.Path.cwd()) if path.is_relative_to(pathlib.Path.cwd()) else path
+    here = pathlib.Path.cwd()
+    return path.relative_to(here) if here in path.parents else path
 
 
 def parse_arguments(argv=None, saved=None):
@@ -128,7 +129,7 @@ def parse_arguments(argv=None, saved=None):
         args.input = read(args.input, args.pairs if args.train or saved else 8)
     if not args.train and not os.path.exists(args.checkpoint):
         flags = [word for word in argv or sys.argv[1:] if word not in ("--test", "--plot")]
-        words = shlex.join(["--train", *flags])
+        words = " ".join(map(shlex.quote, ["--train", *flags]))
         parser.exit(
             1, f"transformer.py: error: there is no {shown(args.checkpoint)} yet; train it with {words}\n"
         )
@@ -444,7 +445,7 @@ def load_model(path):
     unfit = f"transformer.py: error: {path} {words}"
     try:
         with np.load(path, allow_pickle=False) as archive:
-            arrays = dict(archive)
+            arrays = {name: np.asarray(archive[name]) for name in archive}
         description = json.loads(arrays.pop("description").item())
         saved, program = description["settings"], description["program"]
         settings = {each.dest: (each.type or bool)(saved[each.dest]) for each in MODEL_FLAGS}

@@ -1,4 +1,4 @@
-"""What the tests share: one trained model of each variant."""
+"""What the tests share: one trained model of each variant, and of the transformer."""
 
 import functools
 import os
@@ -19,6 +19,9 @@ os.environ["MATPLOTLIBRC"] = str(pathlib.Path(__file__).with_name("matplotlibrc"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+TRAININGS = program.VARIANTS | {"transformer": ("transformer", ("--steps", 600))}
+
+
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     """Return a function from a variant's name to its training: .savepath, .plotpath and .stdout.
@@ -31,7 +34,7 @@ def trained(tmp_path_factory):
     @functools.cache
     def train(variant):
         folder = base / f"trained {variant}"
-        task, flags = program.VARIANTS[variant]
+        task, flags = TRAININGS[variant]
         training = types.SimpleNamespace(savepath=folder / "models", plotpath=folder / "plots")
         try:
             folder.mkdir()
@@ -57,6 +60,28 @@ def trained(tmp_path_factory):
 
 
 @pytest.fixture
-def savepath(trained, tmp_path):
+def copy_of(trained, tmp_path):
+    """Return a function from a variant to a folder with its model that a test may spoil."""
+    return lambda variant: shutil.copytree(trained(variant).savepath, tmp_path / "models")
+
+
+@pytest.fixture
+def savepath(copy_of):
     """Return a folder with a model of Task 1 that a test may spoil."""
-    return shutil.copytree(trained("1").savepath, tmp_path / "models")
+    return copy_of("1")
+
+
+@pytest.fixture
+def edited(tmp_path):
+    """Return a function that copies a program with an edit, beside it the main.py, and returns its path."""
+
+    def edit(task, old, new):
+        source, folder = program.source(task), tmp_path / "edited"
+        assert source.count(old) == 1
+        folder.mkdir()
+        shutil.copy(program.script(task).with_name("main.py"), folder)
+        path = folder / program.script(task).name
+        path.write_text(source.replace(old, new), encoding="utf-8")
+        return path
+
+    return edit

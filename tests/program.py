@@ -1,10 +1,11 @@
-"""How the tests reach the three programs, as scripts and as modules, and how they read what these print."""
+"""How the tests reach the programs, as scripts and as modules, and how they read what these print."""
 
 import contextlib
 import io
 import json
 import os
 import re
+import signal
 import string
 import subprocess
 import sys
@@ -12,30 +13,29 @@ import sys
 import numpy as np
 from experiments import programs
 
-ROOT, FOLDERS, VARIANTS = programs.ROOT, programs.FOLDERS, programs.VARIANTS
+ROOT, FOLDERS, SCRIPTS, VARIANTS = programs.ROOT, programs.FOLDERS, programs.SCRIPTS, programs.VARIANTS
 script, load = programs.script, programs.load
 
 
 def source(task):
-    """Return the text of this task's main.py."""
+    """Return the text of a program, one of SCRIPTS."""
     return script(task).read_text(encoding="utf-8")
 
 
 # --- As scripts -------------------------------------------------------------------------------------------
 
 
-def command(main, *flags, python=(sys.executable,)):
-    """Return the command line that runs a main.py, a task's number or a path, with these flags."""
-    path = script(main) if main in FOLDERS else main
-    return [*map(str, (*python, path, *flags))]
+def start(task, *flags, python=(sys.executable,), **options):
+    """Start a program, one of SCRIPTS or a path, as a user does, and return its subprocess.Popen.
 
-
-def start(main, *flags, python=(sys.executable,), **options):
-    """Start a main.py as a user does and return its subprocess.Popen; options are those of Popen."""
+    The options are those of Popen; a variable of the environment that is None is left out.
+    """
+    path = script(task) if task in SCRIPTS else task
     usual = {"PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": ""}  # Else each line is flushed by itself.
     environment = {**os.environ, **usual, **options.pop("env", {})}
+    environment = {name: value for name, value in environment.items() if value is not None}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
-    return subprocess.Popen(command(main, *flags, python=python), env=environment, **(pipes | options))
+    return subprocess.Popen([*map(str, (*python, path, *flags))], env=environment, **(pipes | options))
 
 
 def finish(process):
@@ -48,9 +48,9 @@ def finish(process):
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
-def run(main, *flags, **options):
-    """Run a main.py as a user does and return its subprocess.CompletedProcess."""
-    return finish(start(main, *flags, **options))
+def run(task, *flags, **options):
+    """Run a program as a user does and return its subprocess.CompletedProcess."""
+    return finish(start(task, *flags, **options))
 
 
 def messages(completed):
@@ -59,24 +59,41 @@ def messages(completed):
     return [line for line in lines if not re.match(r"WARNING: All log messages before absl|[IWE]0000 ", line)]
 
 
-def refused(completed, status, *words):
-    """Check that a run ended with this status and one line of its own, with these words in it."""
+def refused(completed, status, *named):
+    """Check that a run ended with this status and one line of its own, which names a flag or a file."""
     lines = messages(completed)
     assert completed.returncode == status and len(lines) == 1, completed
-    assert lines[0].startswith("main.py: error: ")
-    for word in words:
+    assert re.match(r"(main|transformer)\.py: error: ", lines[0])
+    for word in named:
         assert str(word) in lines[0], lines[0]
 
 
 # --- As modules -------------------------------------------------------------------------------------------
 
 
-def in_process(main, *flags):
-    """Run main(argv) in this process and return a subprocess.CompletedProcess, as `run` does."""
-    output, errors, status = io.StringIO(), io.StringIO(), 0
+class Output(io.StringIO):
+    """A standard output at which Ctrl-C is pressed as soon as it has said something."""
+
+    def __init__(self, last_words):
+        super().__init__()
+        self.last_words = last_words
+
+    def write(self, text):
+        """Take the text, then press Ctrl-C if it has the words, a str or None."""
+        super().write(text)
+        if self.last_words and self.last_words in text:
+            signal.raise_signal(signal.SIGINT)
+
+
+def in_process(task, *flags, stop=None):
+    """Run main(argv) in this process and return a subprocess.CompletedProcess, as `run` does.
+
+    Ctrl-C is pressed when the program has said what `stop` says, a str or None.
+    """
+    output, errors, status = Output(stop), io.StringIO(), 0
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         try:
-            load(main).main([str(flag) for flag in flags])
+            load(task).main([str(flag) for flag in flags])
         except SystemExit as end:  # As Python ends: a text goes to standard error.
             status = end.code
             if isinstance(status, str):
@@ -85,9 +102,9 @@ def in_process(main, *flags):
     return subprocess.CompletedProcess(flags, status, output.getvalue(), errors.getvalue())
 
 
-def output_of(main, *flags):
+def output_of(task, *flags):
     """Run main(argv) in this process, without anything on standard error, and return its standard output."""
-    completed = in_process(main, *flags)
+    completed = in_process(task, *flags)
     assert completed.returncode == 0 and not messages(completed), completed
     return completed.stdout
 
@@ -95,7 +112,9 @@ def output_of(main, *flags):
 def load_model(task, savepath):
     """Return the only model in a folder, and its settings, a dict."""
     arrays, description = contents(savepath)
-    model = load(task).AttentionModel(**description["settings"])
+    module = load(task)
+    kind = module.Transformer if task == "transformer" else module.AttentionModel
+    model = kind(**description["settings"])
     for weight in model.weights:
         weight.assign(arrays.pop(weight.path.removeprefix("model/")))
     assert not arrays
@@ -115,7 +134,7 @@ def ending(flags):
 
 def checkpoint(savepath):
     """Return the path of the only model in a folder."""
-    (path,) = savepath.glob("checkpoint*.npz")
+    (path,) = savepath.glob("*.npz")
     return path
 
 
@@ -132,6 +151,7 @@ def files(folder):
 
 
 NUMBERS = r"\[\d+\.\d{1,3}(?:, \d+\.\d{1,3})*\]"
+PLOTS = r"(?P<plots>(?:Plot saved to .+\.png\.\n)*)"
 OUTPUT = re.compile(
     r"\nInput: \n(?P<input>\[\[\['[A-Z ]'\](?:\n  \['[A-Z ]'\])*\]\])\n"
     r"\nPrediction: \n\[\[(?P<prediction>[\d ]+)\]\]\n"
@@ -141,9 +161,13 @@ OUTPUT = re.compile(
     rf"(?:\nSelf-Attention: \n(?P<self_attention>(?:Attention of Output step \d+:\n{NUMBERS}\n)+))?"
     rf"(?:\nL2-Norm of Positional Encoding:\n(?P<norms>{NUMBERS})\n)?"
     r"\nAccuracy on (?P<samples>\d+) new samples of length (?P<length>\d+): "
-    r"(?P<sequences>\d+\.\d\d)% of sequences, (?P<steps>\d+\.\d\d)% of output steps\n"
-    r"(?P<plots>(?:Plot saved to .+\.png\.\n)*)"
+    rf"(?P<sequences>\d+\.\d\d)% of sequences, (?P<steps>\d+\.\d\d)% of output steps\n{PLOTS}"
 )
+
+
+def plots(text):
+    """Return the paths in lines that say where a plot was saved."""
+    return re.findall(r"^Plot saved to (.+)\.$", text, re.MULTILINE)
 
 
 def rows(text):
@@ -166,7 +190,7 @@ def parse(output):
         "norms": json.loads(match["norms"] or "[]"),
         **{name: int(match[name]) for name in ("samples", "length")},
         **{name: float(match[name]) for name in ("sequences", "steps")},
-        "plots": re.findall(r"Plot saved to (.+)\.\n", match["plots"]),
+        "plots": plots(match["plots"]),
     }
 
 
@@ -176,3 +200,10 @@ def solve(task, letters, vocab_size=3):
         return [letters[1:].count(letters[0])]
     counts = [letters.count(letter) for letter in string.ascii_uppercase[:vocab_size]]
     return counts if task == 1 else [*counts, abs(counts[0] - counts[1])]
+
+
+def losses(output):
+    """Return what a training has printed for each training step of a loss line, a dict from int to str."""
+    return {
+        int(step): loss for step, loss in re.findall(r"^Iteration (\d+) - Loss (.+)$", output, re.MULTILINE)
+    }

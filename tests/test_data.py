@@ -29,10 +29,16 @@ def test_answers_are_counts_of_the_letters(number, size, length):
 
 
 @pytest.mark.parametrize("number", program.FOLDERS)
-def test_letters_are_a_blank_and_the_alphabet(number):
-    task = program.load(number).Task(max_len=1, vocab_size=3, generator=None)
-    letters = task.prettify(np.eye(3 if number == 3 else 4)[None])
-    assert letters[0, :, 0].tolist() == (["A", "B", "C"] if number == 3 else [" ", "A", "B", "C"])
+def test_without_sizes_a_task_is_that_of_the_flags(number):
+    """Its letters are a blank and the alphabet, and each task draws others."""
+    task, other = (program.load(number).Task() for _ in range(2))
+    inputs, answers = task.next_batch(100)
+    symbols = 3 if number == 3 else 4
+    assert inputs.shape == (100, 11 if number == 3 else 10, symbols)
+    letters = ["".join(sequence) for sequence in task.prettify(inputs)[..., 0]]
+    assert answers.tolist() == [program.solve(number, sequence) for sequence in letters]
+    assert (inputs != other.next_batch(100)[0]).any()
+    assert "".join(task.prettify(np.eye(symbols))[:, 0]) == " ABC"[-symbols:]
 
 
 @pytest.mark.parametrize("number", program.FOLDERS)

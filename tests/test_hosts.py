@@ -1,188 +1,144 @@
-"""Where the programs run: notebooks, profilers, settings, other Pythons, machines that are too small."""
+"""Where the programs run: notebooks, machines without a display, settings of a shell, other Pythons."""
 
 import gc
-import importlib.metadata
 import io
 import os
 import pathlib
-import pstats
 import re
 import runpy
 import shutil
-import signal
 import subprocess
 import sys
+import types
 
 import program
 import pytest
+from matplotlib import pyplot
 
-POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals, limits and permissions")
-COMPILED = pytest.mark.skipif(
-    importlib.metadata.version("tensorflow") < "2.18", reason="TensorFlow 2.17 crashes where memory ends"
-)
-MEMORY = pytest.mark.skipif(sys.platform == "darwin", reason="macOS promises any memory")
-
-
-NOTEBOOK = """
-import runpy, sys
-sys.argv = sys.argv[1:]
-for hidden in ("200000", "8"):
-    sys.argv += ["--hidden", hidden]
-    try:
-        runpy.run_path(sys.argv[0], run_name="__main__")
-    except SystemExit as error:
-        print(error, file=sys.stderr)
-"""
-
-# --- Hosts and surroundings -------------------------------------------------------------------------------
+FLAGS = ("--train", "--test", "--plot", "--seed", 1, "--steps", 20, "--print_every", 10)
+NO_DISPLAY = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY", "MATPLOTLIBRC"))
+ENVIRONMENTS = {  # What a shell may have set, and what is put before the command.
+    "no such backend": ({"MPLBACKEND": "a_backend", "KERAS_BACKEND": "jax"}, ()),
+    "a notebook's, without its package": ({"MPLBACKEND": "module://no_such.backend_inline"}, ()),
+    "a window's, without a display, on one core": (
+        {
+            **NO_DISPLAY,
+            "MPLBACKEND": "TkAgg",
+            "TF_NUM_INTRAOP_THREADS": None,
+        },  # This process has set the last.
+        ("taskset", "-c", "0"),
+    ),
+}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="there is always a display here")
-def test_without_a_display_folders_are_beside_the_program(tmp_path, monkeypatch):
-    """Wherever the user stands, and they are shown from there."""
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "MATPLOTLIBRC"):
-        monkeypatch.delenv(name, raising=False)
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    """Return what a training and a test print in this process, and a dict of their pictures."""
+    folder = tmp_path_factory.mktemp("usual")
+    return printed_and_drawn(program.output_of(1, *FLAGS, "--savepath", folder, "--plotpath", folder), folder)
+
+
+def printed_and_drawn(output, folder):
+    """Return the lines that name no file, and a dict from the name of each PNG file to its content."""
+    lines = [line for line in output.splitlines() if " saved to " not in line]
+    return lines, {path.name: path.read_bytes() for path in folder.glob("*.png")}
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_settings_of_a_shell_change_neither_losses_nor_pictures(name, usual, tmp_path):
+    """And the folders are beside the program, wherever the user stands; they are shown from there."""
+    environment, before = ENVIRONMENTS[name]
+    if before and not shutil.which(before[0]):
+        before = ()
     (tmp_path / "lesson").mkdir()
-    path = pathlib.Path(shutil.copy(program.script(1), tmp_path / "lesson"))
-    completed = program.run("lesson/main.py", "--train", "--plot", "--steps", 1, cwd=tmp_path)
-    assert completed.returncode == 0 and not program.messages(completed)
-    model, plot = pathlib.Path("lesson/models/checkpoint.npz"), pathlib.Path("lesson/plots/loss.png")
-    assert completed.stdout.endswith(f"Model saved to {model}.\nPlot saved to {plot}.\n")
-    assert (tmp_path / model).exists() and (tmp_path / plot).exists()
-    assert program.files(tmp_path) == ["lesson"] and len(program.files(path.parent)) == 3
+    shutil.copy(program.script(1), tmp_path / "lesson")
+    python = (*before, sys.executable)
+    main = pathlib.Path("lesson/main.py")
+    completed = program.run(main, *FLAGS, python=python, cwd=tmp_path, env=environment)
+    assert completed.returncode == 0 and not program.messages(completed), completed
+    assert printed_and_drawn(completed.stdout, tmp_path / "lesson" / "plots") == usual and len(usual[1]) == 2
+    model, *plots = re.findall(r" saved to (.+)\.$", completed.stdout, re.MULTILINE)
+    assert model == str(main.parent / "models" / "checkpoint.npz") and (tmp_path / model).exists()
+    assert {str(main.parent / "plots" / plot) for plot in usual[1]} == set(plots)
+    assert program.files(tmp_path) == ["lesson"] and len(program.files(tmp_path / "lesson")) == 3
 
 
-def test_a_python_that_runs_it_goes_on_with_its_own_settings(savepath, monkeypatch):
-    """As %run in a notebook, Spyder and IDLE do it, with a standard output that is no file."""
-    monkeypatch.setattr(sys, "argv", ["main.py", "--test", "--savepath", str(savepath)])
+def test_a_style_of_matplotlib_changes_no_picture(usual, tmp_path):
+    strange = {"image.origin": "lower", "font.size": 20, "image.cmap": "gray", "lines.linewidth": 9}
+    with pyplot.style.context(["dark_background", "ggplot", strange]):
+        output = program.output_of(1, *FLAGS, "--savepath", tmp_path, "--plotpath", tmp_path)
+    assert printed_and_drawn(output, tmp_path) == usual
+
+
+@pytest.mark.parametrize("variant", ("1", "transformer"))
+def test_a_notebook_goes_on_as_it_was(variant, trained, monkeypatch):
+    """As %run and Spyder do it, with a standard output that is no file."""
+    script = program.script(int(variant) if variant == "1" else variant)
+    monkeypatch.setattr(sys, "argv", [script.name, "--test", "--savepath", str(trained(variant).savepath)])
     monkeypatch.setattr(sys, "stdout", io.StringIO())
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "1")
-    monkeypatch.delenv("MPLBACKEND", raising=False)
-    handler = signal.getsignal(signal.SIGINT)
-    runpy.run_path(str(program.script(1)), run_name="__main__")
-    assert program.parse(sys.stdout.getvalue())
-    assert signal.getsignal(signal.SIGINT) is handler and gc.isenabled()
-    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "1" and "MPLBACKEND" not in os.environ
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    modules, frozen = set(sys.modules), gc.get_freeze_count()
+    runpy.run_path(str(script), run_name="__main__")
+    assert "Accuracy" in sys.stdout.getvalue()
+    files = [getattr(sys.modules[name], "__file__", None) or "" for name in set(sys.modules) - modules]
+    assert not [file for file in files if pathlib.Path(file).parent == script.parent]
+    assert gc.get_freeze_count() == frozen and gc.isenabled()
+    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "1" and os.environ["MPLBACKEND"] == "agg"
 
 
-def test_a_profile_of_it_can_be_made(savepath, tmp_path):
-    python = (sys.executable, "-m", "cProfile", "-o", tmp_path / "profile")
-    completed = program.run(1, "--test", "--savepath", savepath, python=python)
-    assert "next_batch" in pstats.Stats(str(tmp_path / "profile")).get_stats_profile().func_profiles
-    assert program.parse(completed.stdout) and completed.returncode == 0
+# --- Pythons and packages ---------------------------------------------------------------------------------
+
+GOOD = {"matplotlib": "3.8.0", "numpy": "1.26.0", "tensorflow": "2.16.1"}
+UNFIT = [("matplotlib", "3.7.5"), ("numpy", "1.25.2"), ("tensorflow", "2.15.1"), ("tensorflow", None)]
 
 
-def test_settings_of_a_shell_and_of_files_change_neither_losses_nor_pictures(tmp_path, monkeypatch):
-    (tmp_path / "keras.json").write_text('{"backend": "jax", "floatx": "float64"}', encoding="utf-8")
-    matplotlibrc = (
-        "image.origin: lower\nfont.size: 20\nimage.cmap: gray\nsavefig.dpi: 40\nlines.linewidth: 9\n"
-    )
-    (tmp_path / "matplotlibrc").write_text(matplotlibrc, encoding="utf-8")
-    strange = {
-        "KERAS_BACKEND": "jax",
-        "KERAS_HOME": str(tmp_path),
-        "TF_USE_LEGACY_KERAS": "1",
-        "MATPLOTLIBRC": str(tmp_path / "matplotlibrc"),
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # As !python in a notebook inherits it.
-    }
-    flags = ("--train", "--test", "--plot", "--seed", 1, "--steps", 20, "--print_every", 10)
-    widgets = {"MPLBACKEND": "module://ipympl.backend_nbagg"}
-    for name, environment in (("strange", strange), ("widgets", widgets), ("usual", {})):
-        paths = ("--savepath", tmp_path / name, "--plotpath", tmp_path / name)
-        completed = program.run(1, *flags, *paths, env=environment)
-        assert completed.returncode == 0 and not program.messages(completed), completed
-        (tmp_path / name / "output").write_text(completed.stdout.replace(name, ""), encoding="utf-8")
-    files = program.files(tmp_path / "usual")
-    assert len(files) == 4 and files == program.files(tmp_path / "strange")
-    for name in (name for name in files if not name.endswith(".npz")):
-        for folder in ("strange", "widgets"):
-            assert (tmp_path / "usual" / name).read_bytes() == (tmp_path / folder / name).read_bytes()
-
-
-def test_a_host_keeps_the_numbers_of_its_keras(tmp_path):
-    keras = program.load(1).tf.keras
-    flags = ("--train", "--seed", 1, "--steps", 20, "--print_every", 10, "--savepath", tmp_path)
-    usual, policy = program.output_of(1, *flags), keras.config.dtype_policy()
-    keras.config.set_floatx("float64")
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
-        assert program.output_of(1, *flags) == usual
-        assert keras.config.floatx() == "float64" and keras.config.dtype_policy().name == "mixed_bfloat16"
-    finally:
-        keras.config.set_floatx("float32")
-        keras.config.set_dtype_policy(policy)
-
-
-def test_a_host_with_another_keras_is_told_so(tmp_path):
-    pytest.importorskip("jax", reason="no other backend of Keras is here")
-    host = "import os; os.environ['KERAS_BACKEND'] = 'jax'; import keras, runpy, sys; "
-    host += "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
-    completed = program.run(1, "--train", "--savepath", tmp_path, python=(sys.executable, "-c", host))
-    program.refused(completed, 1, "Keras runs on jax here", "restart")
-
-
-@pytest.mark.skipif(not shutil.which("taskset"), reason="there is no taskset here")
-def test_a_seed_repeats_a_run_in_another_process_and_on_one_core(trained, tmp_path, monkeypatch):
-    monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)  # This process has set it.
-    python = ("taskset", "-c", min(os.sched_getaffinity(0)), sys.executable)
-    flags = ("--seed", 1, "--savepath", tmp_path)
-    completed = program.run(3, "--train", "--test", "--pos_enc", "--steps", 200, *flags, python=python)
-    training, testing = completed.stdout.split("\n\n", 1)
-    assert training.splitlines()[:4] == trained("3 --pos_enc").stdout.splitlines()[:4]
-    assert "\n" + testing == program.output_of(3, "--test", "--pos_enc", *flags)
-
-
-@pytest.mark.parametrize("version", ("3.9", "this"))
-def test_missing_packages_are_one_line_that_names_the_python(version):
-    """For the older one, there are no packages that would fit."""
+def python_of(version):
+    """Return the path of a Python of a version such as "3.9"; skip the test where there is none."""
     candidates = sorted(pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    python = sys.executable if version == "this" else next(iter(candidates), shutil.which(f"python{version}"))
+    python = next(iter(candidates), shutil.which(f"python{version}"))
     if python is None or subprocess.run([python, "--version"], capture_output=True).returncode:
         pytest.skip(f"there is no Python {version} here")
-    completed = program.run(1, "--train", python=(python, "-I", "-S"))
-    name = ".".join(map(str, sys.version_info[:3])) if version == "this" else f"{version}."
-    program.refused(completed, 1, "No module named", f"in Python {name}", ".venv")
-    assert not completed.stdout
+    return python
+
+
+def write_packages(folder, versions):
+    """Write packages that have nothing but a version, or are missing, where that is None."""
+    for name, version in versions.items():
+        (folder / name).mkdir()
+        missing = f"raise ModuleNotFoundError('No module named {name}', name={name!r})"
+        text = missing if version is None else f"__version__ = {version!r}\n"
+        (folder / name / "__init__.py").write_text(text, encoding="utf-8")
+    (folder / "matplotlib" / "pyplot.py").touch()
+
+
+@pytest.mark.parametrize(("name", "version"), UNFIT)
+def test_a_package_that_does_not_fit_is_one_line_that_names_the_python(name, version, tmp_path):
+    """In a virtual environment, as this one may be, and outside of one, the way out is another."""
+    write_packages(tmp_path, GOOD | {name: version})
+    for bare in ((), ("-S",)):  # Without site-packages, a Python does not know of its environment.
+        python, environment = (sys.executable, *bare), {"PYTHONPATH": str(tmp_path)}
+        completed = program.run(1, "--train", python=python, env=environment)
+        program.refused(completed, 1, name, version or name, os.path.abspath(sys.executable))
+        assert ("requirements.txt" in completed.stderr) == (not bare and sys.prefix != sys.base_prefix)
+
+
+@pytest.mark.parametrize("version", ("3.7", "3.8", "3.9"))
+def test_another_python_is_named(version, tmp_path):
+    """One that is too old, whatever packages it has, and one that has none."""
+    python = (python_of(version), "-I", "-S")
+    program.refused(program.run(1, "--test", "--savepath", tmp_path, python=python), 1, tmp_path)
+    (tmp_path / "checkpoint.npz").touch()
+    for mode in ("--train", "--test"):
+        completed = program.run(1, mode, "--savepath", tmp_path, python=python)
+        program.refused(completed, 1, python[0], version if version != "3.9" else "matplotlib")
+        assert not completed.stdout
 
 
 @pytest.mark.parametrize("line", ("raise ImportError('a library is missing')", "import a_library"))
 def test_a_package_that_is_there_and_cannot_be_loaded_shows_its_own_error(line, tmp_path):
     (tmp_path / "matplotlib.py").write_text(f"{line}\n", encoding="utf-8")
-    completed = program.run(1, "--test", env={"PYTHONPATH": str(tmp_path)})
-    assert completed.returncode == 1 and ".venv" not in completed.stderr
+    completed = program.run(1, "--train", env={"PYTHONPATH": str(tmp_path)})
+    assert completed.returncode == 1 and str(tmp_path) in completed.stderr
     assert re.search(r"(a library is missing|named 'a_library')\n$", completed.stderr)
-
-
-@MEMORY
-@pytest.mark.parametrize(
-    "flags",
-    (
-        "--batchsize 1000000000",
-        pytest.param("--batchsize 100000 --hidden 100000 --print_every 1", marks=COMPILED),
-    ),
-)
-def test_what_does_not_fit_into_memory_is_one_line(flags, savepath):
-    """In NumPy, and in the compiled training."""
-    completed = program.run(1, "--train", *flags.split(), "--savepath", savepath)
-    program.refused(completed, 1, "out of memory; one of the sizes is too large")
-    assert program.load_model(1, savepath)[1]["hidden"] == 64
-
-
-@MEMORY
-def test_after_a_lack_of_memory_a_notebook_goes_on(tmp_path):
-    """Keras keeps what it could not make, and would try again with the next model."""
-    completed = program.run(
-        3, "--train", "--steps", 1, "--savepath", tmp_path, python=(sys.executable, "-c", NOTEBOOK)
-    )
-    (line,) = program.messages(completed)
-    assert "out of memory" in line and program.load_model(3, tmp_path)[1]["hidden"] == 8, completed
-
-
-@POSIX
-def test_where_nobody_reads_on_there_is_no_traceback(savepath):
-    """As in `main.py --test | head -1`."""
-    process = program.start(1, "--test", "--savepath", savepath)
-    process.stdout.close()
-    process.stdout = None
-    completed = program.finish(process)
-    assert completed.returncode == 1 and not program.messages(completed)

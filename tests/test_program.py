@@ -8,6 +8,7 @@ import string
 import numpy as np
 import program
 import pytest
+from experiments import formula
 from matplotlib import colors, pyplot
 
 # The loss at training step 50 with --seed 1, which another processor or TensorFlow rounds differently, but by
@@ -38,7 +39,7 @@ def drawn(monkeypatch):
         pyplot.close("all")
         shown.clear()
         output = program.output_of(task, *flags)
-        paths = [pathlib.Path(path) for path in re.findall(r"^Plot saved to (.+)\.$", output, re.MULTILINE)]
+        paths = [pathlib.Path(path) for path in program.plots(output)]
         figures = {path.stem: figure for path, figure in zip(paths, shown, strict=True)}
         for path in paths:
             size = pyplot.imread(path).shape[1::-1]
@@ -62,7 +63,8 @@ def luminance(colour):
 
 def check_heatmap(figure, weights, rows, columns):
     """Check that a figure shows weights, in numbers that can be read, and the names of rows and columns."""
-    axes, colour_bar = figure.axes
+    axes, *others = figure.axes
+    (colour_bar,) = axes.child_axes + others
     (image,) = axes.images
     figure.draw_without_rendering()  # Not in the resolution of the file.
     np.testing.assert_allclose(image.get_array(), weights, atol=1e-6)
@@ -70,15 +72,12 @@ def check_heatmap(figure, weights, rows, columns):
     assert image.get_interpolation() == "nearest" and image.norm.vmax <= 1
     assert image.norm([0, brightest / 2, brightest]).tolist() == pytest.approx([0, 0.5, 1])
     assert (np.diff(luminance(image.cmap(np.linspace(0, 1)))) > 0).all()  # Without seeing colours, too.
-    assert axes.get_title() and colour_bar.get_ylabel() == "Attention weight"
-    for axis, (label, names) in ((axes.yaxis, rows), (axes.xaxis, columns)):
-        ticks = axis.get_ticklabels()
-        assert axis.get_label_text() == label
-        assert [tick.get_text() for tick in ticks] == [names[int(step)] for step in axis.get_ticklocs()]
-        assert len(ticks) == len(names) or len(names) > 46  # Where there is room, each has its name.
-        boxes = [tick.get_window_extent() for tick in ticks]
-        neighbours = zip(boxes, boxes[1:], strict=False)
-        assert len(names) > 999 or not any(box.overlaps(following) for box, following in neighbours)
+    assert axes.get_title() and axes.get_xlabel() and axes.get_ylabel() and colour_bar.get_ylabel()
+    box, room = axes.get_window_extent(), max(weights.shape) <= 23
+    sides = np.array((box.width, box.height)) / weights.shape[::-1] / figure.dpi  # Of a cell, in inches.
+    assert sides[0] == pytest.approx(sides[1], rel=0.01) or not room
+    for axis, names in ((axes.yaxis, rows), (axes.xaxis, columns)):
+        check_names(axis, names, len(names) <= 46)
     places = {text.get_position() for text in axes.texts}
     assert places == ({*np.ndindex(weights.shape[::-1])} if max(weights.shape) <= 40 else set())
     for text in axes.texts:
@@ -88,66 +87,81 @@ def check_heatmap(figure, weights, rows, columns):
         assert shades.max() / shades.min() > 3
 
 
-def check_bars(figure, heights):
-    """Check that a figure shows a bar of each height, at 0, 1, ..."""
+def check_names(axis, names, each):
+    """Check that the ticks of an axis have their names, each of them where there is room, none on another."""
+    ticks = axis.get_ticklabels()
+    assert [tick.get_text() for tick in ticks] == [names[int(step)] for step in axis.get_ticklocs()]
+    assert len(ticks) == len(names) or not each
+    boxes = [tick.get_window_extent() for tick in ticks]
+    neighbours = zip(boxes, boxes[1:], strict=False)
+    assert len(names) > 999 or not any(box.overlaps(following) for box, following in neighbours)
+
+
+def check_bars(figure, heights, letters):
+    """Check that a figure shows a bar of each height, at 0, 1, ..., and the first letters below them."""
     (axes,) = figure.axes
+    figure.draw_without_rendering()
     middles = [bar.get_x() + bar.get_width() / 2 for bar in axes.patches]
     assert middles == pytest.approx(range(len(heights)))
     assert [bar.get_height() for bar in axes.patches] == pytest.approx(heights, abs=1e-6)
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("Input step", "L2 norm") and axes.get_title()
+    assert axes.get_xlabel() and axes.get_ylabel() and axes.get_title()
+    check_names(axes.xaxis, [*letters, *map(str, range(len(letters), len(heights)))], len(heights) <= 20)
 
 
-def check_losses(figure, task, output):
+def check_losses(figure, output):
     """Check that a figure shows the losses that are printed."""
     (axes,) = figure.axes
-    printed = re.findall(r"Iteration (\d+) - Loss (\S+)", output)
-    assert axes.lines[0].get_xydata().tolist() == [[float(step), float(loss)] for step, loss in printed]
-    assert axes.get_xlabel() == "Training step" and "nats" in axes.get_ylabel()
-    assert axes.get_yscale() == "log" and program.load(task).TASK in axes.get_title()
-    assert all(step == round(step) for step in axes.get_xticks())
+    printed = [[step, float(loss)] for step, loss in program.losses(output).items()]
+    assert axes.lines[0].get_xydata().tolist() == printed
+    assert axes.get_xlabel() and "nats" in axes.get_ylabel() and axes.get_title()
+    assert axes.get_yscale() == "log" and all(step == round(step) for step in axes.get_xticks())
 
 
 def check_test(task, savepath, output, figures):
     """Check that --test has printed and drawn what the model in a folder gives for the input that is printed.
 
-    The pictures have the ending of the model's file. Return what is printed, a dict.
+    The pictures have the ending of the model's file, unless only one variant draws them. Return what is
+    printed, a dict.
     """
-    ending = program.checkpoint(savepath).stem.removeprefix("checkpoint")
-    assert all(name.endswith(ending) for name in figures)
-    figures = {name.removesuffix(ending): figure for name, figure in figures.items()}
-    printed = program.parse(output)
-    model, settings = program.load_model(task, savepath)
+    printed, (arrays, description) = program.parse(output), program.contents(savepath)
+    settings, reference = description["settings"], formula.Model(arrays)
     alphabet = " " * (task != 3) + string.ascii_uppercase[: settings["vocab_size"]]
     indices = [alphabet.index(letter) for letter in printed["input"]]
-    logits, weights, *others = model(np.eye(len(alphabet), dtype=np.float32)[[indices]])
-    assert printed["prediction"] == np.argmax(logits[0], axis=-1).tolist()
+    chances = reference.lesson(task, settings, np.eye(len(alphabet))[indices])
+    assert printed["prediction"] == np.argmax(chances, axis=-1).tolist()
     assert printed["truth"] == program.solve(task, printed["input"], settings["vocab_size"])
+    weights = {name: heads[0] for name, heads in reference.weights.items()}
 
+    ending = program.checkpoint(savepath).stem.removeprefix("checkpoint")
     names = ["count"] if task == 3 else [f"count of {letter}" for letter in alphabet[1:]]
-    outputs = ("Output step", names + ["|A − B|"] * (task == 2))
-    letters = printed["input"].replace(" ", "␣")
-    inputs = ("Input step", [f"{letter}\n{step}" for step, letter in enumerate(letters)])
-    heatmaps = {"encoder_decoder_attention": (weights[0].numpy(), outputs, inputs)}
+    outputs = [f"{step}: {name}" for step, name in enumerate(names + ["|A − B|"] * (task == 2))]
+    inputs = [f"{letter}\n{step}" for step, letter in enumerate(printed["input"].replace(" ", "␣"))]
+    first = f"encoder_decoder_attention{ending}"
+    heatmaps = {first: (weights["attention"], outputs, inputs)}
+    title = figures[first].axes[0].get_title()
+    for numbers in (printed["prediction"], printed["truth"]):
+        assert " ".join(map(str, numbers)) in " ".join(title.split())
     if settings.get("self_att"):
-        across = ("Output step", [*alphabet[1:], "|A − B|"])
-        heatmaps["self_attention"] = (others[0][0].numpy(), outputs, across)
-    for layer, encoder_weights in enumerate(others[0] if task == 3 else (), start=1):
-        heatmaps[f"encoder_self_attention_{layer}"] = (encoder_weights[0].numpy(), inputs, inputs)
-    for name, (weights, rows, columns) in heatmaps.items():
-        check_heatmap(figures[name], weights, rows, columns)
-        assert re.findall(r"\d", figures[name].axes[0].get_title()) == re.findall(r"\d", name)
-    for rows, name in (("attention", "encoder_decoder_attention"), ("self_attention", "self_attention")):
-        expected, *_ = heatmaps.get(name, ([],))
-        np.testing.assert_allclose(printed[rows], expected, atol=6e-4, rtol=0)
+        across = [f"{name}\n{step}" for step, name in enumerate([*alphabet[1:], "|A − B|"])]
+        heatmaps["self_attention"] = (weights["self_attention"], outputs, across)
+    for layer in range(1, settings.get("enc_layers", 0) + 1):
+        name = f"encoder_self_attention_{layer}{ending}"
+        heatmaps[name] = (weights[f"encoder_layer_{layer}/attention"], inputs, inputs)
+        assert str(layer) in figures[name].axes[0].get_title()
+    for name, heatmap in heatmaps.items():
+        check_heatmap(figures[name], *heatmap)
+    for name in ("attention", "self_attention"):
+        np.testing.assert_allclose(printed[name], weights.get(name, []), atol=6e-4, rtol=0)
     for row, mainly in zip(printed["attention"], printed["mainly"], strict=True):
         assert mainly == [step for step, weight in enumerate(row) if weight == max(row)]
 
     norms = []
     if settings.get("pos_enc"):
-        norms = np.sqrt((model.positional_encoding.numpy()[0] ** 2).sum(axis=-1)).tolist()
-        check_bars(figures["positional_encoding"], norms)
+        norms = np.sqrt((arrays["positional_encoding"][0] ** 2).sum(axis=-1)).tolist()
+        check_bars(figures[f"positional_encoding{ending}"], norms, inputs)
+        heatmaps[f"positional_encoding{ending}"] = None
     assert printed["norms"] == pytest.approx(norms, abs=6e-4)
-    assert list(figures) == [*heatmaps, *["positional_encoding"] * bool(norms)]
+    assert list(figures) == list(heatmaps)
     return printed
 
 
@@ -242,13 +256,10 @@ def test_other_sizes_train_test_and_plot(task, flags, length, outputs, drawn, tm
     paths = ("--savepath", savepath, "--plotpath", tmp_path / "new" / "plots")
     steps = ("--steps", 2, "--print_every", 1, "--seed", 0)
     output, figures = drawn(task, "--train", "--test", "--plot", *steps, *flags.split(), *paths)
-    training, testing = output.split("\n\n", 1)
-    losses = r"Iteration 1 - Loss \S+\nIteration 2 - Loss \S+\n"
-    ending = program.ending(flags.split())
-    saved = rf"Model saved to {re.escape(str(savepath / f'checkpoint{ending}.npz'))}\.\n"
-    assert re.fullmatch(rf"{losses}Training complete!\n{saved}Plot saved to .+loss{ending}\.png\.", training)
-    check_losses(figures.pop(f"loss{ending}"), task, training)
-    printed = check_test(task, savepath, "\n" + testing, figures)
+    training, testing, loss = re.fullmatch(r"(.+?)\n(\n.+\n)(.+)\n", output, re.DOTALL).groups()
+    assert list(program.losses(training)) == [1, 2] and program.plots(loss)
+    check_losses(figures.pop(f"loss{program.ending(flags.split())}"), training)
+    printed = check_test(task, savepath, testing, figures)
     assert (len(printed["input"]), len(printed["prediction"])) == (length, outputs)
 
 

@@ -1,9 +1,15 @@
-"""Attention by its formula, in NumPy: the reference of the tests, and what the experiments change."""
+"""Attention and whole models by their formulas, in NumPy: the reference of all tests and experiments."""
 
 import numpy as np
 
 
-def attend(query, key, value, factor=1):
+def softmax(logits):
+    """Return the softmax over the last axis, float64."""
+    exponentials = np.exp(logits - np.max(logits, axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def attend(query, key, value, factor=1, mask=True):
     """Return the weighted means of the values and the weights: equation 1 of Vaswani et al. (2017).
 
     Args:
@@ -11,6 +17,7 @@ def attend(query, key, value, factor=1):
         key: float (..., keys, depth).
         value: float (..., keys, numbers).
         factor: float, what the logits are multiplied by.
+        mask: bool (queries, keys), False where a query cannot attend to a key.
 
     Returns:
         means: float64 (..., queries, numbers).
@@ -18,8 +25,7 @@ def attend(query, key, value, factor=1):
     """
     query, key, value = (np.asarray(array, dtype=np.float64) for array in (query, key, value))
     logits = factor * (query @ key.swapaxes(-1, -2)) / np.sqrt(key.shape[-1])
-    exponentials = np.exp(logits)
-    weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    weights = softmax(np.where(mask, logits, -np.inf))
     return weights @ value, weights
 
 
@@ -27,3 +33,76 @@ def normalize(vectors):
     """Return layer normalization without its learnt scale and shift, with the epsilon of Keras."""
     centred = vectors - vectors.mean(axis=-1, keepdims=True)
     return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-3)
+
+
+class Model:
+    """A model of the lessons, or a transformer, from the arrays of its checkpoint alone.
+
+    Args:
+        arrays: dict of the checkpoint's arrays, by their names.
+        factors: dict from the name of an attention to what multiplies its logits; 1 where it is missing.
+
+    Attributes:
+        weights: dict from the name of each attention that was computed to a list with the weights, float64
+            (..., queries, keys), of each head.
+    """
+
+    def __init__(self, arrays, factors=()):
+        self.arrays = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
+        self.factors, self.weights = dict(factors), {}
+
+    def dense(self, name, vectors):
+        """Return a dense layer's output."""
+        return vectors @ self.arrays[f"{name}/kernel"] + self.arrays[f"{name}/bias"]
+
+    def normalize(self, name, vectors):
+        """Return layer normalization with its learnt scale and shift."""
+        return normalize(vectors) * self.arrays[f"{name}/gamma"] + self.arrays[f"{name}/beta"]
+
+    def mix(self, name, query, key, value, mask=True):
+        """Return the weighted means of the values; add the weights of this head of an attention."""
+        means, weights = attend(query, key, value, self.factors.get(name, 1), mask)
+        self.weights.setdefault(name, []).append(weights)
+        return means
+
+    def attend(self, name, query, key):
+        """Return attention, with the residual connection and layer normalization."""
+        return self.normalize(f"{name}/layer_norm", self.mix(name, query, key, key) + query)
+
+    def lesson(self, task, settings, inputs):
+        """Return the chances of each answer of a lesson's model to one-hot inputs (..., length, letters)."""
+        vectors = self.dense("embedding" if task == 3 else "key_layer", inputs)
+        if settings.get("pos_enc"):
+            vectors = vectors + self.arrays["positional_encoding"][0, : vectors.shape[-2]]
+        for name in (f"encoder_layer_{layer + 1}" for layer in range(settings.get("enc_layers", 0))):
+            vectors = self.attend(f"{name}/attention", vectors, vectors)
+            expanded = np.maximum(self.dense(f"{name}/expand", vectors), 0)
+            contracted = self.dense(f"{name}/contract", expanded)
+            vectors = self.normalize(f"{name}/layer_norm", contracted + vectors)
+        decoding = self.attend("attention", self.arrays["query"][0], vectors)
+        if settings.get("self_att"):
+            decoding = self.attend("self_attention", decoding, decoding)
+        return softmax(self.dense("logits_layer", decoding))
+
+    def transformer(self, settings, words):
+        """Return the chances of each next word, after each of the words, int (..., length)."""
+        length, depth = np.shape(words)[-1], settings["hidden"] // settings["heads"]
+        vectors = self.arrays["embedding/embeddings"][words] + self.arrays["positions"][0, :length]
+        for name in (f"block_{layer + 1}" for layer in range(settings["layers"])):
+            normalized = self.normalize(f"{name}/norm_1", vectors)
+            projected = [normalized @ self.arrays[f"{name}/attention/W_{which}"] for which in "QKV"]
+            heads = []
+            for head in range(settings["heads"]):
+                parts = [each[..., head * depth : (head + 1) * depth] for each in projected]
+                heads.append(self.mix(f"{name}/attention", *parts, np.tri(length, dtype=bool)))
+            vectors = vectors + np.concatenate(heads, axis=-1) @ self.arrays[f"{name}/attention/W_O"]
+            expanded = np.maximum(self.dense(f"{name}/expand", self.normalize(f"{name}/norm_2", vectors)), 0)
+            vectors = vectors + self.dense(f"{name}/contract", expanded)
+        return softmax(self.dense("logits_layer", self.normalize("norm", vectors)))
+
+    def fixed(self, inputs, times):
+        """Return the chances of the edit whose own letters get `times` another's weight."""
+        weights = softmax(self.factors.get("attention", 1) * np.log(times) * inputs[..., 1:].swapaxes(-1, -2))
+        self.weights["attention"] = [weights]
+        sums = weights @ self.dense("key_layer", inputs) + self.arrays["query"][0]
+        return softmax(self.dense("logits_layer", self.normalize("layer_norm", sums)))
