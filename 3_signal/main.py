@@ -524,7 +524,7 @@ def load_model(path):
     words = "is missing, damaged, or not of this main.py; undo an edit, or name another --savepath"
     unfit = f"main.py: error: {path} {words}"
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name]) for name in archive}
         description = json.loads(arrays.pop("description").item())
         saved, program = description["settings"], description["program"]

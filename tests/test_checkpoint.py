@@ -63,7 +63,6 @@ def spoilt(good):
     yield b"no archive\n"
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # NumPy does not close them.
 def test_a_damaged_file_is_refused_or_still_the_model(savepath):
     """A bit that nobody reads may change: a date, a permission."""
     path = savepath / "checkpoint.npz"

@@ -2,13 +2,16 @@
 
 import collections
 import itertools
+import json
 import math
+import pathlib
 import re
 
 import last_page
 import numpy as np
 import program
 import pytest
+from experiments import formula
 from experiments import transformer as measured
 
 # --- The texts --------------------------------------------------------------------------------------------
@@ -105,19 +108,19 @@ def test_no_word_starts_as_a_position_does(transformer):
 
 
 def test_the_model_is_the_formula_and_sees_no_later_word(short, transformer):
-    model, (arrays, description) = (
-        last_page.load(transformer, short.savepath),
-        last_page.contents(short.savepath),
-    )
+    arrays, description = program.contents(short.savepath)
+    model, settings = program.load_model("transformer", short.savepath)
     assert {array.dtype for array in arrays.values()} == {np.dtype("float32")}
-    assert description["settings"] == {"pairs": 4, "hidden": 32, "layers": 2, "heads": 4}
+    assert settings == {"pairs": 4, "hidden": 32, "layers": 2, "heads": 4}
     assert description["step"] == 600 and sum(array.size for array in arrays.values()) == 18416
     words = transformer.next_batch(np.random.default_rng(5), 4, 3)[:, :-1]
-    logits, weights = model(words)
-    for index, text in enumerate(words):
-        expected_logits, expected_weights = last_page.forward(arrays, text)
-        np.testing.assert_allclose(logits[index], expected_logits, atol=1e-3)
-        np.testing.assert_allclose(np.array(weights)[:, index], expected_weights, atol=1e-4)
+    reference = formula.Model(arrays)
+    chances = reference.transformer(settings, words)
+    for outputs in (model.predict(words[:, :4], verbose=0) and model.predict(words, verbose=0), model(words)):
+        logits, weights = outputs
+        np.testing.assert_allclose(transformer.tf.nn.softmax(logits), chances, atol=1e-4)
+        for one, heads in zip(weights, reference.weights.values(), strict=True):
+            np.testing.assert_allclose(one, np.stack(heads, axis=1), atol=1e-4)
     for last in (1, 7, 14):
         changed = words.copy()
         changed[:, last:] = (changed[:, last:] + 3) % 16
@@ -138,15 +141,13 @@ def test_the_guesser_by_all_tables_of_pets():
 
 
 def test_a_short_training_beats_the_guesser(short, transformer):
-    lines = short.stdout.splitlines()
-    losses = [re.fullmatch(r"Iteration (\d+) - Loss (\d\.\d+)", line).groups() for line in lines[:-3]]
-    assert [int(step) for step, _ in losses] == list(range(50, 601, 50))
+    lines, losses = short.stdout.splitlines(), program.losses(short.stdout)
+    assert list(losses) == list(range(50, 601, 50)) and len(lines) == 15
     assert lines[-3:-1] == ["Training complete!", f"Model saved to {short.savepath / 'transformer.npz'}."]
-    assert re.fullmatch(r"Plot saved to .+transformer_loss\.png\.", lines[-1])
-    losses = [float(loss) for _, loss in losses]
-    assert measured.lowest_loss(4) < losses[-1] < losses[0]
+    assert [pathlib.Path(path).name for path in program.plots(lines[-1])] == ["transformer_loss.png"]
+    assert measured.lowest_loss(4) < float(losses[600]) < float(losses[50])
     printed = last_page.parse(
-        program.output_of(last_page.SCRIPT, "--test", "--seed", 1, "--savepath", short.savepath)
+        program.output_of("transformer", "--test", "--seed", 1, "--savepath", short.savepath)
     )
     assert printed.accuracy > 100 * measured.guesser(4) + 20
 
@@ -161,7 +162,7 @@ def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, monkey
         lambda figure, path: (figures.update({path.stem: figure}), save(figure, path)),
     )
     flags = ("--test", "--plot", "--seed", 3, "--savepath", short.savepath, "--plotpath", tmp_path)
-    output = program.output_of(last_page.SCRIPT, *flags, *(() if text is None else ("--input", text)))
+    output = program.output_of("transformer", *flags, *(() if text is None else ("--input", text)))
     printed = last_page.parse(output)
     words, questions = printed.words, printed.questions
     assert text is None and len(words) == 16 or " ".join(words).lower() == text.lower()
@@ -171,12 +172,13 @@ def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, monkey
 
     known = transformer.vocabulary(4)
     read = words[: int(questions[-1]["place"]) + 1]
-    logits, weights = last_page.forward(
-        last_page.contents(short.savepath)[0], [known.index(word) for word in read]
-    )
+    arrays, description = program.contents(short.savepath)
+    reference = formula.Model(arrays)
+    chances = reference.transformer(description["settings"], [known.index(word) for word in read])
+    weights = np.array(list(reference.weights.values()))
     for question in questions:
         place = int(question["place"])
-        assert question["name"] == words[place] and question["prediction"] == known[logits[place].argmax()]
+        assert question["name"] == words[place] and question["prediction"] == known[chances[place].argmax()]
         assert sorted(head for head, *_ in question["heads"]) == [1, 2, 3, 4]
         largest = [weight for *_, weight in question["heads"]]
         assert largest == sorted(largest, reverse=True)
@@ -198,7 +200,7 @@ def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, monkey
         assert len(maps) == 4
         for head, axes in enumerate(maps):
             np.testing.assert_allclose(axes.images[0].get_array(), weights[layer - 1, head], atol=1e-4)
-            assert axes.get_title() == f"Layer {layer}, head {head + 1}"
+            assert re.findall(r"\d", axes.get_title()) == [str(layer), str(head + 1)]
             assert [label.get_text() for label in axes.get_xticklabels()] == read
             assert [label.get_text() for label in axes.get_yticklabels()] == read
 
@@ -212,8 +214,8 @@ def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeyp
         "next_batch",
         lambda *args, **words: drawn.append(next_batch(*args, **words)) or drawn[-1],
     )
-    output = program.output_of(last_page.SCRIPT, "--test", "--seed", 3, "--savepath", short.savepath)
-    model, right = last_page.load(transformer, short.savepath), 0
+    output = program.output_of("transformer", "--test", "--seed", 3, "--savepath", short.savepath)
+    (model, _), right = program.load_model("transformer", short.savepath), 0
     texts = np.concatenate(drawn[1:])
     assert texts.shape == (10000, 16) and len({tuple(text) for text in texts[:, 8:].tolist()}) > 5000
     for part in np.split(texts, 10):
@@ -233,13 +235,28 @@ def test_the_loss_is_drawn_as_it_is(transformer, tmp_path, monkeypatch):
     transformer.pyplot.close("all")
 
 
-def test_a_hosts_floatx_and_style_change_nothing(short, transformer, tmp_path):
-    keras = transformer.tf.keras.config
-    keras.set_floatx("float16")
-    try:
-        flags = ("--train", "--seed", 11, "--steps", 50, "--savepath", tmp_path)
-        output = program.output_of(last_page.SCRIPT, *flags)
-        assert keras.floatx() == "float16"
-    finally:
-        keras.set_floatx("float32")
-    assert output.splitlines()[0] == short.stdout.splitlines()[0]
+# --- The program ------------------------------------------------------------------------------------------
+
+
+def test_another_process_prints_the_same_wherever_it_is_started(short, tmp_path):
+    """Also where Python leaves the folder of a script off its path."""
+    flags = ("--test", "--seed", 1, "--savepath", short.savepath)
+    completed = program.run("transformer", *flags, cwd=tmp_path, env={"PYTHONSAFEPATH": "1"})
+    assert completed.stdout == program.output_of("transformer", *flags) and not program.messages(completed)
+
+
+def test_a_damaged_a_foreign_and_an_unfit_file_are_refused(copy_of, trained):
+    savepath = copy_of("transformer")
+    path, (arrays, description) = program.checkpoint(savepath), program.contents(savepath)
+    good, settings = path.read_bytes(), description["settings"]
+    damaged = bytearray(good)
+    damaged[damaged.index(arrays["positions"].tobytes())] ^= 255
+    contents = [bytes(damaged), program.checkpoint(trained("1").savepath).read_bytes(), b"", good[:1000]]
+    for other in (settings | {"sharpness": 2.0}, {"pairs": 4}):
+        np.savez(path, description=json.dumps(description | {"settings": other}), **arrays)
+        contents.append(path.read_bytes())
+    for content in contents:
+        path.write_bytes(content)
+        completed = program.in_process("transformer", "--test", "--savepath", savepath)
+        program.refused(completed, 1, path)
+        assert "--train" not in completed.stderr

@@ -11,7 +11,7 @@ import last_page
 import numpy as np
 import program
 import pytest
-from experiments import edits, trainings
+from experiments import edits, formula, trainings
 from experiments import transformer as measured
 
 # --- What the page says -----------------------------------------------------------------------------------
@@ -129,17 +129,17 @@ def test_each_edit_of_the_page_is_measured_and_changes_what_the_model_gives(tmp_
 
 def test_what_is_changed_after_the_training(short, transformer):
     """Scaled logits by the formula, and vectors taken from the text in which two names are swapped."""
-    model, (arrays, _) = last_page.load(transformer, short.savepath), last_page.contents(short.savepath)
+    arrays, _ = program.contents(short.savepath)
+    model, settings = program.load_model("transformer", short.savepath)
     right = measured.right(model)
     before = model.get_weights()
     assert measured.right_if_scaled(model)["logits of layer 2 × 0"][0] < right - 0.2
     assert all((one == other).all() for one, other in zip(before, model.get_weights()))
     text = measured.texts_of(model, 1).words[0, :9]
     with measured.scaled(model, 0, 2):
-        logits, _ = last_page.forward(
-            arrays | {"block_1/attention/W_Q": 2 * arrays["block_1/attention/W_Q"]}, text
-        )
-        np.testing.assert_allclose(model(text[None])[0][0], logits, atol=1e-3)
+        doubled = arrays | {"block_1/attention/W_Q": 2 * arrays["block_1/attention/W_Q"]}
+        chances = formula.Model(doubled).transformer(settings, text)
+        np.testing.assert_allclose(formula.softmax(model(text[None])[0][0]), chances, atol=1e-4)
     cases = measured.swapped(model)
     nothing, everything = cases["nothing"], cases["two names in the text"]
     assert nothing[1] > right - 0.05 and nothing == pytest.approx(everything[::-1], abs=0.05)
@@ -149,7 +149,7 @@ def test_what_is_changed_after_the_training(short, transformer):
 
 def test_names_are_swapped_and_their_pets_vectors_are_patched(short, transformer, monkeypatch):
     """The vectors of two pets, whose words stay, and in the last case those of all other words."""
-    model, given = last_page.load(transformer, short.savepath), []
+    (model, _), given = program.load_model("transformer", short.savepath), []
     answers_from = measured.answers_from
     monkeypatch.setattr(
         measured,
@@ -164,7 +164,7 @@ def test_names_are_swapped_and_their_pets_vectors_are_patched(short, transformer
 
 def test_shares_of_one_name_are_exchanged_between_two_means(short, transformer, monkeypatch):
     """All else keeps its proportions: a row still adds up to 1, and its other words have equal weights."""
-    model, given = last_page.load(transformer, short.savepath), []
+    (model, _), given = program.load_model("transformer", short.savepath), []
     after_means = measured.after_means
     monkeypatch.setattr(
         measured, "after_means", lambda *words: (given.append(words[1:]), after_means(*words))[1]
