@@ -138,11 +138,16 @@ def checkpoint(savepath):
     return path
 
 
-def contents(savepath):
-    """Return the arrays of the only model in a folder, a dict, and its description, read by NumPy alone."""
-    with np.load(checkpoint(savepath), allow_pickle=False) as archive:
+def read(file):
+    """Return the arrays of a checkpoint, a dict, and its description, read by NumPy alone."""
+    with np.load(file, allow_pickle=False) as archive:
         arrays = dict(archive)
     return arrays, json.loads(arrays.pop("description").item())
+
+
+def contents(savepath):
+    """Return the same of the only model in a folder."""
+    return read(checkpoint(savepath))
 
 
 def files(folder):

@@ -10,6 +10,7 @@ import numpy as np
 import program
 import pytest
 from browser import PAGE
+from experiments import formula
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
@@ -22,13 +23,6 @@ SIZES = {
 }
 BUILD = PAGE.parent / "play" / "build.py"
 CLOSE = {"rtol": 0, "atol": 1e-5}
-
-
-def contents(path):
-    """Return the arrays of a checkpoint, a dict, and its description, a dict."""
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = dict(archive)
-    return arrays, json.loads(arrays.pop("description").item())
 
 
 @pytest.fixture
@@ -52,83 +46,6 @@ def saved(trained, tmp_path):
     return save
 
 
-def softmax(logits):
-    """Return the softmax over the last axis."""
-    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
-class Formula:
-    """A model in NumPy, from equation 1 and section 3 of Vaswani et al. (2017), with factors at the logits.
-
-    Args:
-        arrays: dict of the checkpoint's arrays.
-        factors: dict from the name of an attention to what multiplies its logits; 1 where it is missing.
-    """
-
-    def __init__(self, arrays, factors):
-        self.arrays, self.factors, self.weights = arrays, factors, {}
-
-    def dense(self, name, vectors):
-        """Return a dense layer's output."""
-        return vectors @ self.arrays[f"{name}/kernel"] + self.arrays[f"{name}/bias"]
-
-    def normalize(self, name, vectors):
-        """Return layer normalization as Keras does it."""
-        centred = vectors - vectors.mean(axis=-1, keepdims=True)
-        deviation = np.sqrt(vectors.var(axis=-1, keepdims=True) + 1e-3)
-        return centred / deviation * self.arrays[f"{name}/gamma"] + self.arrays[f"{name}/beta"]
-
-    def mix(self, name, query, key, value, mask=True):
-        """Return the weighted means of the values; keep the weights of the heads of `name` in a list."""
-        logits = self.factors.get(name, 1) * query @ key.T / np.sqrt(key.shape[-1])
-        weights = softmax(np.where(mask, logits, -np.inf))
-        self.weights.setdefault(name, []).append(weights)
-        return weights @ value
-
-    def attend(self, name, query, key):
-        """Return attention, with the residual connection and layer normalization."""
-        return self.normalize(f"{name}/layer_norm", self.mix(name, query, key, key) + query)
-
-    def lesson(self, task, settings, inputs):
-        """Return the chances of each answer of a lesson's model to one-hot inputs (length, letters)."""
-        vectors = self.dense("embedding" if task == 3 else "key_layer", inputs)
-        if settings.get("pos_enc"):
-            vectors = vectors + self.arrays["positional_encoding"][0, : len(vectors)]
-        for name in (f"encoder_layer_{layer + 1}" for layer in range(settings.get("enc_layers", 0))):
-            vectors = self.attend(f"{name}/attention", vectors, vectors)
-            expanded = np.maximum(self.dense(f"{name}/expand", vectors), 0)
-            contracted = self.dense(f"{name}/contract", expanded)
-            vectors = self.normalize(f"{name}/layer_norm", contracted + vectors)
-        decoding = self.attend("attention", self.arrays["query"][0], vectors)
-        if settings.get("self_att"):
-            decoding = self.attend("self_attention", decoding, decoding)
-        return softmax(self.dense("logits_layer", decoding))
-
-    def transformer(self, settings, words):
-        """Return the chances of each next word, after each of the words, int (length,)."""
-        length, size = len(words), settings["hidden"] // settings["heads"]
-        vectors = self.arrays["embedding/embeddings"][words] + self.arrays["positions"][0, :length]
-        for name in (f"block_{layer + 1}" for layer in range(settings["layers"])):
-            normalized = self.normalize(f"{name}/norm_1", vectors)
-            projected = [normalized @ self.arrays[f"{name}/attention/W_{which}"] for which in "QKV"]
-            parts = [slice(head * size, (head + 1) * size) for head in range(settings["heads"])]
-            heads = [self.mix(f"{name}/attention", *(vectors[:, part] for vectors in projected),
-                              np.tri(length, dtype=bool)) for part in parts]  # fmt: skip
-            vectors = vectors + np.hstack(heads) @ self.arrays[f"{name}/attention/W_O"]
-            expanded = np.maximum(self.dense(f"{name}/expand", self.normalize(f"{name}/norm_2", vectors)), 0)
-            vectors = vectors + self.dense(f"{name}/contract", expanded)
-        return softmax(self.dense("logits_layer", self.normalize("norm", vectors)))
-
-    def fixed(self, inputs, times):
-        """Return the chances of the edit whose own letters get `times` another's weight."""
-        logits = self.factors.get("attention", 1) * np.log(times) * inputs[:, 1:].T
-        weights = softmax(logits)
-        self.weights["attention"] = [weights]
-        sums = weights @ self.dense("key_layer", inputs) + self.arrays["query"][0]
-        return softmax(self.dense("logits_layer", self.normalize("layer_norm", sums)))
-
-
 def by_main(task, model, inputs):
     """Return the chances and the weights of each attention by the model of main.py."""
     logits, weights, *others = model(inputs[None])
@@ -137,7 +54,7 @@ def by_main(task, model, inputs):
         [f"encoder_layer_{layer + 1}/attention" for layer in range(9)] if task == 3 else ["self_attention"]
     )
     seen = {"attention": weights, **dict(zip(names, others, strict=False))}
-    return softmax(logits.numpy()[0].astype(float)), {name: one.numpy() for name, one in seen.items()}
+    return formula.softmax(logits.numpy()[0].astype(float)), {name: one.numpy() for name, one in seen.items()}
 
 
 def model_letters(task, settings):
@@ -160,7 +77,7 @@ def agree(seen, chances, weights, truth):
 def test_it_computes_what_main_computes(name, saved, page):
     """A checkpoint of one's own: × 1 is main.py, × 0 and × 1.5 are the formula, each slider by itself."""
     task, path = saved(name)
-    arrays, description = contents(path)
+    arrays, description = program.read(path)
     settings, generator = description["settings"], np.random.default_rng(1)
     model = program.load(task).AttentionModel(**settings)
     for weight in model.weights:
@@ -179,9 +96,9 @@ def test_it_computes_what_main_computes(name, saved, page):
         last_alone = dict.fromkeys(names, 0) | {names[-1]: 1}
         for factors in (dict.fromkeys(names, 1.5), dict.fromkeys(names, 0), last_alone):
             page.turn(factors)
-            formula = Formula(arrays, factors)
-            chances = formula.lesson(task, settings, inputs)
-            agree(page.seen(), chances, formula.weights, truth)
+            reference = formula.Model(arrays, factors)
+            chances = reference.lesson(task, settings, inputs)
+            agree(page.seen(), chances, reference.weights, truth)
 
 
 def embedded():
@@ -218,21 +135,21 @@ def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):
 
 def test_weights_that_are_fixed(page):
     """Model 3 of the vote is edit B of the laboratory; the slider multiplies its logits, ln 100 and 0."""
-    arrays, description = contents(embedded()["counting_fixed"])
+    arrays, description = program.read(embedded()["counting_fixed"])
     page.choose("counting_fixed")
     page.type("AABC  AC")
     inputs = np.eye(4)[[1, 1, 2, 3, 0, 0, 1, 3]]
     for factor in (1, 0, 1.5):
         page.turn({"attention": factor})
-        formula = Formula(arrays, {"attention": factor})
-        agree(page.seen(), formula.fixed(inputs, 100), formula.weights, [3, 1, 2])
-    weights = formula.weights["attention"][0]
+        reference = formula.Model(arrays, {"attention": factor})
+        agree(page.seen(), reference.fixed(inputs, 100), reference.weights, [3, 1, 2])
+    weights = reference.weights["attention"][0]
     assert weights[0, 0] > 900 * weights[0, 2] and description["task"] == "Counting Letters"
 
 
 def test_the_transformer(page):
     """Each layer's slider by itself; the chances after every word; what comes later has no weight."""
-    arrays, description = contents(embedded()["transformer"])
+    arrays, description = program.read(embedded()["transformer"])
     settings = description["settings"]
     page.choose("transformer")
     words = program.load(program.script(3).with_name("transformer.py")).vocabulary(4)
@@ -242,10 +159,10 @@ def test_the_transformer(page):
         for first, second in ((1, 1), (0, 1), (1.5, 0)):
             factors = {"block_1/attention": first, "block_2/attention": second}
             page.turn(factors)
-            formula = Formula(arrays, factors)
-            chances = formula.transformer(settings, places)
+            reference = formula.Model(arrays, factors)
+            chances = reference.transformer(settings, places)
             seen = page.seen()
-            for name, heads in formula.weights.items():
+            for name, heads in reference.weights.items():
                 np.testing.assert_allclose(seen["weights"][name], heads, **CLOSE)
             np.testing.assert_allclose(page.driver.execute_script("return Models.chances"), chances, **CLOSE)
             assert seen["answers"][-1] == words[chances[-1].argmax()]
@@ -264,7 +181,7 @@ RULERS = """
 def test_the_ruler_is_the_usual_weight_of_each_count(saved, page):
     """Measured here on other sequences; the pointers slide, the ruler does not."""
     _, path = saved("1")
-    arrays, generator = contents(path)[0], np.random.default_rng(3)
+    arrays, generator = program.read(path)[0], np.random.default_rng(3)
     page.open(path)
     page.wait(lambda: page.all(".count"))
     for step, (_, _, _, *ruler) in enumerate(page.driver.execute_script(RULERS)):
@@ -272,7 +189,7 @@ def test_the_ruler_is_the_usual_weight_of_each_count(saved, page):
         letters = generator.choice(others, (11, 300, 10))
         letters[np.arange(10) < np.arange(11)[:, None, None] + np.zeros((1, 300, 1), int)] = step + 1
         keys = arrays["key_layer/kernel"] + arrays["key_layer/bias"]
-        weights = softmax((keys @ arrays["query"][0, step] / 8)[letters])
+        weights = formula.softmax((keys @ arrays["query"][0, step] / 8)[letters])
         usual = (weights * (letters == step + 1)).sum(axis=-1).mean(axis=-1)
         np.testing.assert_allclose(ruler, usual, atol=0.02)
         for factor in (1, 2):
@@ -299,7 +216,7 @@ CELL = """
 def test_a_cell_explains_itself_to_the_end(saved, page):
     """By keyboard, then by mouse: from the dot products to the weights, the weighted mean and the chances."""
     _, path = saved("1")
-    arrays, _ = contents(path)
+    arrays, _ = program.read(path)
     page.open(path)
     page.turn({"attention": 1.5})
     page.type("ACBB A")

@@ -8,6 +8,7 @@ import program
 import pytest
 import test_play
 import test_play_files
+from experiments import formula
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
@@ -32,7 +33,7 @@ IN_SIGHT = """
 """
 
 
-class Moved(test_play.Formula):
+class Moved(formula.Model):
     """The formula, with weight of the last row of one head moved from word to word.
 
     Args:
@@ -45,7 +46,7 @@ class Moved(test_play.Formula):
         self.head, self.moves = head, moves
 
     def mix(self, name, query, key, value, mask=True):
-        """As in Formula."""
+        """As in formula.Model."""
         context = super().mix(name, query, key, value, mask)
         if (name, len(self.weights[name]) - 1) != self.head:
             return context
@@ -63,10 +64,10 @@ def finding_head(arrays, settings, words, name):
     for _ in range(40):
         asked = generator.permutation(len(names))[: settings["pairs"]]
         text = [part for one in asked for part in (one, len(names) + generator.integers(len(pets)))]
-        formula = test_play.Formula(arrays, {})
+        reference = formula.Model(arrays)
         place = generator.integers(settings["pairs"])
-        formula.transformer(settings, [*text, text[2 * place]])
-        total = total + np.array([head[-1, 2 * place + 1] for head in formula.weights[name]])
+        reference.transformer(settings, [*text, text[2 * place]])
+        total = total + np.array([head[-1, 2 * place + 1] for head in reference.weights[name]])
     return int(total.argmax())
 
 
@@ -74,7 +75,7 @@ class Asked:
     """What the view should show of a checkpoint."""
 
     def __init__(self, file):
-        self.arrays, description = test_play.contents(file)
+        self.arrays, description = program.read(file)
         self.settings = description["settings"]
         self.words = program.load(program.script(3).with_name("transformer.py")).vocabulary(
             self.settings["pairs"]
@@ -85,9 +86,9 @@ class Asked:
     def agrees(self, page, factor=1, moves=()):
         """Check weights, chances and answer of the text that is shown."""
         seen = page.driver.execute_script(SEEN)
-        formula = Moved(self.arrays, {self.last: factor}, (self.last, self.head), moves)
-        chances = formula.transformer(self.settings, [self.words.index(word) for word in seen["words"]])[-1]
-        np.testing.assert_allclose(seen["weights"], formula.weights[self.last][self.head][-1], atol=1e-5)
+        reference = Moved(self.arrays, {self.last: factor}, (self.last, self.head), moves)
+        chances = reference.transformer(self.settings, [self.words.index(word) for word in seen["words"]])[-1]
+        np.testing.assert_allclose(seen["weights"], reference.weights[self.last][self.head][-1], atol=1e-5)
         assert seen["answer"] == self.words[chances.argmax()]
         for word, chance in seen["chances"]:
             assert chance == pytest.approx(chances[self.words.index(word)], abs=1e-5)

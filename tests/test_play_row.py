@@ -3,8 +3,10 @@
 import re
 
 import numpy as np
+import program
 import pytest
 import test_play
+from experiments import formula
 from selenium.webdriver.common.by import By
 
 CALM = {"features": [{"name": "prefers-reduced-motion", "value": "reduce"}]}
@@ -60,7 +62,7 @@ def test_the_example_is_that_of_lesson_1(page):
         move = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'));"
         page.driver.execute_script(move, page.find("row_strength"), strength)
         dots = strength * PETS[owner]
-        weights = test_play.softmax(dots / 2)
+        weights = formula.softmax(dots / 2)
         np.testing.assert_allclose(
             lines(page)[:, :3], np.array([dots, dots / 2, np.exp(dots / 2)]).T, rtol=5e-3
         )
@@ -79,14 +81,14 @@ def test_a_finished_picture_where_nothing_may_move(page):
 @pytest.mark.parametrize("factor", [1, 0, 1.5])
 def test_a_row_of_a_model_is_the_formula(page, factor):
     """From the query and the keys of 64 numbers to their mean, and the products that matter most."""
-    arrays, _ = test_play.contents(test_play.embedded()["counting"])
+    arrays, _ = program.read(test_play.embedded()["counting"])
     page.driver.set_window_size(1280, 900)
     page.visit(f"#row=counting&letters=AC+BA&cell=attention,0,1,1&attention={factor}")
     page.wait(lambda: page.all("#row_steps svg"))
     keys = (arrays["key_layer/kernel"] + arrays["key_layer/bias"])[[1, 3, 0, 2, 1]]
     query = arrays["query"][0, 1]
     logits = keys @ query / 8
-    weights = test_play.softmax(factor * logits)
+    weights = formula.softmax(factor * logits)
     columns = [
         8 * logits,
         logits,
