@@ -47,6 +47,7 @@ const Ask = {
   drawn: null, // The weights as they are drawn now, on their way to what they are.
   animation: 0,
   dragged: null, // What is being dragged: { from, to, at }.
+  dropped: null, // The line that was let go, on its way to its word: { to, at, left }, left from 1 to 0.
   scores: {}, // How many of 1,000 new texts are right: { learnt, equal }.
   stop: () => {}, // Stops that measurement.
 
@@ -82,7 +83,7 @@ const Ask = {
   },
 
   open(words) {
-    if (!words.has("letters") && !words.has("attend") && !words.has("move")) {
+    if (!words.has("ask")) { // What was shown.
       Ask.draw();
       return;
     }
@@ -315,6 +316,7 @@ const Ask = {
     const from = fits ? Ask.drawn : nothing;
     cancelAnimationFrame(Ask.animation);
     if (matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.dragged) {
+      Ask.dropped = null;
       Ask.drawn = goal;
       Ask.drawArcs();
       return;
@@ -328,6 +330,9 @@ const Ask = {
         last: between(from.last, goal.last, part),
         first: goal.first.map((row, place) => between(from.first[place], row, part)),
       };
+      if (Ask.dropped) {
+        Ask.dropped.left = 1 - part;
+      }
       Ask.drawArcs(time === 1);
       if (time < 1) {
         Ask.animation = requestAnimationFrame(frame);
@@ -397,11 +402,13 @@ const Ask = {
       const d = place === Ask.last ? loop : arcTo(along[place]);
       parts.push(draw("path", { class: "hair", d }));
     });
+    const hand = Ask.dragged && Ask.dragged.at ? { ...Ask.dragged, left: 1 } : Ask.dropped;
     last.forEach((weight, place) => {
-      const held = Ask.dragged && Ask.dragged.to === place;
+      const home = place === Ask.last ? out(along[place] + 5, 0.6 * rem) : out(along[place], 0.55 * rem);
+      const held = hand && hand.to === place && hand.left > 0;
+      const at = held ? home.map((number, axis) => number + hand.left * (hand.at[axis] - number)) : home;
       let d = place === Ask.last ? loop : arcTo(along[place]);
-      if (held && Ask.dragged.at) { // The line follows the pointer.
-        const at = Ask.dragged.at;
+      if (held) { // The line follows the pointer.
         const height = heightAt(stage.tall ? at[1] : at[0]);
         const above = stage.tall ? [at[0] + 0.5 * height, at[1]] : [at[0], at[1] - 0.5 * height];
         d = curve(out(asking, 0), at, [out(asking, height), above]);
@@ -422,10 +429,8 @@ const Ask = {
         parts.push(draw("text", { x: x - side, y, "text-anchor": stage.tall ? "start" : "end" }, share(weight)));
       }
       const knob = $("ask_knobs").children[place];
-      const spot = held && Ask.dragged.at ? Ask.dragged.at
-        : place === Ask.last ? out(along[place] + 5, 0.6 * rem) : out(along[place], 0.55 * rem);
-      knob.style.left = `${spot[0]}px`;
-      knob.style.top = `${spot[1]}px`;
+      knob.style.left = `${at[0]}px`;
+      knob.style.top = `${at[1]}px`;
       knob.style.setProperty("--size", 0.55 + 0.6 * weight);
     });
     $("ask_arcs").replaceChildren(...parts);
@@ -511,7 +516,8 @@ const Ask = {
 
   drop() {
     if (Ask.dragged) {
-      const { to } = Ask.dragged;
+      const { to, at } = Ask.dragged;
+      Ask.dropped = at && { to, at, left: 1 };
       Ask.change({});
       $("ask_knobs").children[to].focus({ preventScroll: true });
     }

@@ -127,7 +127,9 @@ def play(film):
         script("document.querySelector(`[data-attend=${arguments[0]}]`).click()", kind)
         while not script(measured, kind):
             pass
+    script("pointer.hidden = true")
     still = film.picture(2)
+    script("pointer.hidden = false")
     nothing = [0] * len(learnt)
     script(HIDDEN, True)
     script(BETWEEN, nothing, nothing, 1)
