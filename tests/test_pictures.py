@@ -6,7 +6,7 @@ import types
 import matplotlib.pyplot as pyplot
 import numpy as np
 import pytest
-from experiments import by_formula, diagrams, lesson_3, measuring, pictures, transformer
+from experiments import by_formula, diagrams, lesson_3, measuring, pictures, results, transformer
 from scipy import special
 
 UNIT = np.eye(4)
@@ -191,6 +191,17 @@ def test_what_the_transformer_looks_at():
     expected = sorted([*names, weights[1][0, :, 8, 3].numpy().max()])
     for picture in (pictures.transformer_flow, pictures.transformer_heads):
         assert numbers(picture()) == pytest.approx(expected, abs=0.00501)
+
+
+def test_each_training_run_is_a_dot():
+    """The medians and the ranges of the dots are those of the tables above the numbers that are drawn."""
+    rows = results.tables(results.path("lesson_3_transformer").read_text(encoding="utf-8"))
+    cells = {(label, head): cell for label, head, cell in rows}
+    _, *planes = pictures.choosing().axes
+    for plane, head in zip(planes, ("four pairs, 1,500 steps", "eight pairs, 2,000 steps"), strict=True):
+        dots = [line.get_xdata() for line in plane.lines if line.get_marker() == "o"]
+        drawn = [measuring.percent(np.array(rights) / 100) for rights in dots]
+        assert drawn == [cells[label, head] for label in pictures.RUNS.values()]
 
 
 def test_many_models_in_pictures():

@@ -17,7 +17,18 @@ import matplotlib.ticker
 import numpy as np
 from scipy import special
 
-from . import by_formula, diagrams, lesson_1, lesson_2, lesson_3, measuring, play, programs, transformer
+from . import (
+    by_formula,
+    diagrams,
+    lesson_1,
+    lesson_2,
+    lesson_3,
+    measuring,
+    play,
+    programs,
+    results,
+    transformer,
+)
 from .drawing import (
     GREY,
     INK,
@@ -295,11 +306,47 @@ def transformer_losses(cache):
     return plane.figure
 
 
+RUNS = {  # What chooses, and what the results call it.
+    "both layers": "as it is",
+    "the second": "G 1: equal weights in the first layer",
+    "the first": "G 2: equal weights in the second layer",
+    "(one layer)": "`--layers 1`",
+    "neither": "G 1 and G 2: equal weights in both",
+}
+
+
+def choosing():
+    """Return what each training run of the transformer gets right, from results/: a dot for each."""
+    page = new_page(9.4)
+    write(page, 0.3, 0.5, "Which layer can choose? Each dot is a training run", to="right", weight="bold")
+    columns = (
+        ("four pairs, 1,500 steps", transformer.guesser(4)),
+        ("eight pairs, 2,000 steps", transformer.guesser(8)),
+    )
+    for left, (title, guessed) in zip((3.1, 9.8), columns, strict=True):
+        plane = new_plane(page, left, 2.4, 5.8, 4.8, xlim=(-3, 103), ylim=(4.6, -0.6), yticks=[])
+        write(page, left, 1.7, title, GREY, to="right")
+        plane.set_xticks((0, 50, 100), ("0", "50", "100%"))
+        plane.set_xlabel("right", size=SIZE, labelpad=8)
+        plane.axvline(100 * guessed, color=INK, linestyle="--", linewidth=2.5)
+        for row, (name, label) in enumerate(RUNS.items()):
+            rights = results.runs("lesson_3_transformer", title, label)
+            colour = WEIGHT if row < 2 else GREY
+            apart = row + np.resize((0, 0.18, -0.18), len(rights))  # Else equal ones hide each other.
+            plane.plot(rights, apart, "o", color=colour, markersize=15, alpha=0.5, mew=0)
+            plane.axhline(row, color="#e4e4e4", linewidth=1.5, zorder=0)
+            if left < 4:
+                write(page, 2.8, 2.4 + 4.8 * (row + 0.6) / 5.2, name, to="left")
+    write(page, 0.3, 8.9, "dashed: who always says the most frequent pet", GREY, to="right")
+    return page.figure
+
+
 OF_ONE_MODEL = {
     (2, "difference_row"): difference_row,
     (3, "trace"): trace,
     (3, "transformer_flow"): transformer_flow,
     (3, "transformer_heads"): transformer_heads,
+    (3, "choosing"): choosing,  # Of many, but their results are there.
 }
 HEATMAPS = {1: ["encoder_decoder_attention.png"], 2: ["self_attention.png"]}  # That pages show.
 OF_MANY = {  # Those of __main__.LESSONS.

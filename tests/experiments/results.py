@@ -46,6 +46,13 @@ def tables(text):
     return rows
 
 
+def runs(name, title, label):
+    """Return the numbers of single training runs below a table of a lesson's results, a list of float."""
+    _, _, section = path(name).read_text(encoding="utf-8").partition(f"\n### {title}\n")
+    (line,) = re.findall(rf"^- {re.escape(label)}: (.+)$", section.partition("\n### ")[0], re.MULTILINE)
+    return [float(number) for number in line.split()]
+
+
 def ranges(text):
     """Return the ranges in a text, a list of str."""
     return RANGE.findall(" ".join(text.split()))
