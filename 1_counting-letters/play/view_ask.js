@@ -210,7 +210,7 @@ const Ask = {
     });
     [...$("ask_knobs").children].forEach((knob, place) => {
       const weight = Ask.weights[place];
-      knob.hidden = weight < LEAST;
+      knob.hidden = weight <= LEAST;
       knob.tabIndex = place === looked ? 0 : -1;
       knob.dataset.weight = weight;
       knob.setAttribute("aria-label", `What ${asking} attends to`);
@@ -303,8 +303,8 @@ const Ask = {
         told.push(has(Ask.scores, "learnt") ? `; as it has learnt, ${learnt.toLocaleString("en")}.` : ".");
       }
     } else {
-      told.push(strong("Now you choose. ", make("em", {}, `Drag the thick line from ${word} to another pet.`)),
-        ` What does it say ${asking}’s pet is?`);
+      const invitation = make("em", {}, `Drag the thick line from ${word} to another pet.`);
+      told.push(strong("Now you choose. ", invitation), ` What does it say ${asking}’s pet is?`);
     }
     $("ask_told").replaceChildren(...told);
   },
@@ -322,7 +322,8 @@ const Ask = {
       return;
     }
     const began = performance.now();
-    const between = (left, right, part) => left.map((number, index) => number + part * (right[index] - number));
+    const between = (left, right, part) =>
+      left.map((number, index) => number + part * (right[index] - number));
     const frame = (now) => {
       const time = Math.min(1, Math.max(0, (now - began) / EASE));
       const part = 1 - (1 - time) ** 3;
@@ -341,30 +342,32 @@ const Ask = {
     Ask.animation = requestAnimationFrame(frame);
   },
 
-  firstWeights() { // Of each word in the first layer's head that finds owners; none where that is the last layer.
+  firstWeights() { // Of each word, in the first layer's head that finds owners; none if it is the last layer.
     const names = Ask.model.layerNames;
     const rows = Ask.seen[names[0]].heads[Ask.heads.owns].weights;
     return rows.map((row) => row.map((weight) => (names.length > 1 ? weight : 0)));
   },
 
-  // Return where things are in the stage. Along is the direction of the text, out is away from it: up and to the
-  // right in a wide stage, right and down in a tall one.
+  // Return where things are in the stage. Along it goes the text. Above the text are the lines of the last layer,
+  // below it those of the first; in a tall stage, above is at the right and below at the left.
   measureStage() {
-    const stage = $("ask_stage");
-    const tall = stage.classList.contains("tall");
-    const box = stage.getBoundingClientRect();
+    const tall = $("ask_stage").classList.contains("tall");
+    const box = $("ask_stage").getBoundingClientRect();
     const words = [...$("ask_words").children].map((word) => word.getBoundingClientRect());
-    const edge = tall ? Math.max(...words.map((word) => word.right)) - box.left : words[0].top - box.top;
-    const other = tall ? words[0].left - box.left : words[0].bottom - box.top;
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const along = words.map((word) =>
       (tall ? (word.top + word.bottom) / 2 - box.top : (word.left + word.right) / 2 - box.left));
-    return {
-      tall, along, box,
-      room: (tall ? box.width - edge : edge) - 8,
-      out: (place, height) => (tall ? [edge + height, place] : [place, edge - height]),
-      back: (place, height) => (tall ? [other - height, place] : [place, other + height]),
-      backRoom: tall ? other - 4 : box.height - other - 4,
-    };
+    const upper = tall ? Math.max(...words.map((word) => word.right)) - box.left : words[0].top - box.top;
+    const lower = tall ? words[0].left - box.left : words[0].bottom - box.top;
+    const above = (place, height) => (tall ? [upper + height, place] : [place, upper - height]);
+    const below = (place, height) => (tall ? [lower - height, place] : [place, lower + height]);
+    const asking = along[Ask.last];
+    const room = (tall ? box.width - upper : upper) - 8; // How high a line may go; a curve reaches 3/4.
+    const height = (place) =>
+      (room / 0.75) * (0.3 + 0.7 * Math.min(1, Math.abs(place - asking) / Math.abs(asking - along[0])));
+    const deepest = ((tall ? lower : box.height - lower) - 4) / 0.75;
+    const depth = (one, other) => Math.min(deepest, 1.2 * rem + 0.28 * Math.abs(one - other));
+    return { tall, box, rem, along, above, below, asking, height, depth };
   },
 
   drawArcs(flowing = false) { // Flowing: the values go to the word that asks.
@@ -372,71 +375,64 @@ const Ask = {
       return;
     }
     const stage = Ask.measureStage();
-    const { along, room, out, back } = stage;
-    const { last, first } = Ask.drawn;
-    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const asking = along[Ask.last];
-    const longest = Math.abs(along[Ask.last] - along[0]);
-    const parts = [];
-    const heightAt = (place) => (room / 0.75) * (0.3 + 0.7 * Math.min(1, Math.abs(place - asking) / longest));
-    const arcTo = (place) => {
-      const height = heightAt(place);
-      return curve(out(asking, 0), out(place, 0), [out(asking, height), out(place, height)]);
-    };
-    const loop = curve(out(asking - 5, 0), out(asking + 5, 0),
-      [out(asking - 2.6 * rem, 3.6 * rem), out(asking + 2.6 * rem, 3.6 * rem)]);
+    const { along, above, asking, height, rem } = stage;
+    const { last } = Ask.drawn;
+    const loop = curve(above(asking - 5, 0), above(asking + 5, 0), // The word's line to itself.
+      [above(asking - 2.6 * rem, 3.6 * rem), above(asking + 2.6 * rem, 3.6 * rem)]);
+    const lines = along.map((place, word) => (word === Ask.last ? loop : curve(above(asking, 0), above(place, 0),
+      [above(asking, height(place)), above(place, height(place))])));
+    $("ask_arcs").replaceChildren(...Ask.firstLines(stage),
+      ...lines.map((d) => draw("path", { class: "hair", d })),
+      ...last.flatMap((weight, word) => Ask.line(stage, word, weight, lines[word], flowing)));
     const looked = largest(last);
-    first.forEach((row, word) => {
-      row.forEach((weight, place) => {
-        if (word % 2 && word < Ask.last && weight > 0.12) {
-          const distance = Math.abs(along[word] - along[place]);
-          const height = Math.min(stage.backRoom / 0.75, 1.2 * rem + 0.28 * distance);
-          const mine = word === looked && last[looked] > 0.3 && place === largest(row);
-          parts.push(draw("path", { class: mine ? "first mine" : "first", "stroke-width": 0.35 * rem * weight,
-            d: place === word ? "" : curve(back(along[word], 0), back(along[place], 0),
-              [back(along[word], height), back(along[place], height)]) }));
-        }
-      });
-    });
-    last.forEach((weight, place) => {
-      const d = place === Ask.last ? loop : arcTo(along[place]);
-      parts.push(draw("path", { class: "hair", d }));
-    });
-    const hand = Ask.dragged && Ask.dragged.at ? { ...Ask.dragged, left: 1 } : Ask.dropped;
-    last.forEach((weight, place) => {
-      const home = place === Ask.last ? out(along[place] + 5, 0.6 * rem) : out(along[place], 0.55 * rem);
-      const held = hand && hand.to === place && hand.left > 0;
-      const at = held ? home.map((number, axis) => number + hand.left * (hand.at[axis] - number)) : home;
-      let d = place === Ask.last ? loop : arcTo(along[place]);
-      if (held) { // The line follows the pointer.
-        const height = heightAt(stage.tall ? at[1] : at[0]);
-        const above = stage.tall ? [at[0] + 0.5 * height, at[1]] : [at[0], at[1] - 0.5 * height];
-        d = curve(out(asking, 0), at, [out(asking, height), above]);
-      }
-      parts.push(draw("path", { class: "arc", d, "stroke-width": 1.15 * rem * weight }));
-      if (flowing && weight >= 0.045) {
-        const width = weight > 0.3 ? 0.45 * weight : 0.35; // In the line, or like pearls on it.
-        parts.push(draw("path", { class: weight > 0.3 ? "flow in" : "flow", d, "stroke-width": width * rem }));
-      }
-      if (weight >= LEAST) {
-        const grab = draw("path", { class: "grab", d });
-        grab.dataset.place = place;
-        parts.push(grab);
-      }
-      if (weight >= 0.045) {
-        const [x, y] = stage.tall ? out(along[place] - 0.6 * rem, 1.6 * rem) : out(along[place], 1.9 * rem);
-        const side = stage.tall ? 0 : 1.0 * rem;
-        parts.push(draw("text", { x: x - side, y, "text-anchor": stage.tall ? "start" : "end" }, share(weight)));
-      }
-      const knob = $("ask_knobs").children[place];
-      knob.style.left = `${at[0]}px`;
-      knob.style.top = `${at[1]}px`;
-      knob.style.setProperty("--size", 0.55 + 0.6 * weight);
-    });
-    $("ask_arcs").replaceChildren(...parts);
-    const carries = looked % 2 === 1 && last[looked] > 0.3 && Ask.model.layerNames.length > 1;
-    $("ask_key").style.visibility = carries ? "visible" : "hidden";
+    const found = looked % 2 === 1 && last[looked] > 0.3 && Ask.model.layerNames.length > 1;
+    $("ask_key").style.visibility = found ? "visible" : "hidden";
     $("ask_key").style.left = stage.tall ? "" : `${along[looked]}px`;
+  },
+
+  firstLines({ along, below, depth, rem }) { // Of each pet, in the first layer.
+    const { last, first } = Ask.drawn;
+    const looked = largest(last);
+    return range(Ask.last).filter((word) => word % 2).flatMap((word) => first[word].map((weight, place) => {
+      const [start, end] = [along[word], along[place]];
+      const low = depth(start, end);
+      const key = word === looked && last[looked] > 0.3 && place === largest(first[word]);
+      return weight < 0.12 || place === word ? "" : draw("path", { class: key ? "first mine" : "first",
+        d: curve(below(start, 0), below(end, 0), [below(start, low), below(end, low)]),
+        "stroke-width": 0.35 * rem * weight });
+    }));
+  },
+
+  line(stage, word, weight, path, flowing) { // To one word; it has a knob.
+    const { tall, along, above, asking, height, rem } = stage;
+    const hand = Ask.dragged && Ask.dragged.at ? { ...Ask.dragged, left: 1 } : Ask.dropped;
+    const home = above(along[word] + (word === Ask.last ? 5 : 0), 0.55 * rem);
+    const held = hand && hand.to === word && hand.left > 0;
+    const at = held ? home.map((number, axis) => number + hand.left * (hand.at[axis] - number)) : home;
+    let d = path;
+    if (held) { // It follows the pointer.
+      const high = height(at[tall ? 1 : 0]);
+      const turn = tall ? [at[0] + 0.5 * high, at[1]] : [at[0], at[1] - 0.5 * high];
+      d = curve(above(asking, 0), at, [above(asking, high), turn]);
+    }
+    const knob = $("ask_knobs").children[word];
+    knob.style.left = `${at[0]}px`;
+    knob.style.top = `${at[1]}px`;
+    knob.style.setProperty("--size", 0.55 + 0.6 * weight);
+    const parts = [draw("path", { class: "arc", d, "stroke-width": 1.15 * rem * weight })];
+    if (flowing && weight > 0.045) { // In a thick line, or like pearls on a thin one.
+      const thick = weight > 0.3;
+      parts.push(draw("path", { class: thick ? "flow in" : "flow", d,
+        "stroke-width": (thick ? 0.45 * weight : 0.35) * rem }));
+    }
+    if (weight > LEAST) {
+      parts.push(draw("path", { class: "grab", d, "data-place": word }));
+    }
+    if (weight > 0.045) {
+      const [x, y] = tall ? above(along[word] - 0.6 * rem, 1.6 * rem) : above(along[word] - rem, 1.9 * rem);
+      parts.push(draw("text", { x, y, "text-anchor": tall ? "start" : "end" }, share(weight)));
+    }
+    return parts;
   },
 
   drawHeads() { // On request: what all heads of all layers do, small.
@@ -452,10 +448,11 @@ const Ask = {
         const picture = draw("svg", { viewBox: `0 0 ${20 * count} 84`, "aria-hidden": "true" });
         for (const row of rows) {
           head.weights[row].forEach((weight, place) => {
-            const [x, y, middle] = [20 * row + 10, 20 * place + 10, 68 - 6 - (60 * Math.abs(row - place)) / count];
+            const [start, end] = [20 * row + 10, 20 * place + 10];
+            const top = 62 - (60 * Math.abs(row - place)) / count;
             if (weight > 0.01 && place !== row) {
               picture.append(draw("path", { class: isLast ? "arc" : "first", "stroke-width": 7 * weight,
-                d: curve([x, 68], [y, 68], [[x, middle], [y, middle]]) }));
+                d: curve([start, 68], [end, 68], [[start, top], [end, top]]) }));
             }
           });
         }
