@@ -225,7 +225,7 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
         (float(cell.get_attribute("data-weight")), luminance(cell)) for cell in page.all("#stage td.cell")
     ]
     assert np.diff([shade for _, shade in sorted(cells)]).min() > -0.01
-    page.find("attention shows").find_element(By.XPATH, "..").click()
+    page.driver.find_element(By.CSS_SELECTOR, ".shows summary").click()
     text = page.find("attention shows").text
     assert "this model depends on" in text and "They do not show that the task needs" in text
     page.button("Train one with equal weights").click()

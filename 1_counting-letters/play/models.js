@@ -387,7 +387,7 @@ class Transformer extends Model {
   }
 
   outputs(tokens) {
-    return tokens.map((token, place) => `after ${token} (${place})`);
+    return tokens.map((token) => `after ${token}`);
   }
 
   // Return the pet that is right after each question, a name that comes again; elsewhere null.
@@ -428,7 +428,7 @@ class Transformer extends Model {
     const longest = 4 * this.settings.pairs - 1;
     const strange = tokens.find((token) => !this.classes.includes(token));
     if (strange) {
-      return `${strange} is none of the words that this model knows.`;
+      return `${[...strange].map(named).join("")} is none of the words that this model knows.`;
     }
     if (tokens.length > longest) {
       return `At most ${longest} words fit.`;
