@@ -210,6 +210,7 @@ const Vote = {
     Vote.stop();
     Vote.stop = inSlices(Vote.measureLineup(), 12, (scores) => {
       const told = [...document.querySelectorAll(".reveal b")].map((score) => score.textContent);
+      clearTimeout(Vote.telling); // On a fast machine that would come later, and the scores would not be heard.
       announce(told.map((score, index) => `Model ${index + 1}: ${score}`).join(" "));
       Vote.explain(scores);
     });
