@@ -214,6 +214,12 @@ def test_many_models_in_pictures():
     assert equal.get_ydata() == pytest.approx(np.arange(11) / 10) and len(measured) == 3
     assert measured[0].get_ydata() == pytest.approx(formula.get_ydata(), abs=0.01)
 
+    signal = pictures.model_of_the_page("signal_pos_enc")
+    (weights,) = signal(measuring.spell(3, pictures.SHOWN[3]).inputs)[1].numpy()[0]
+    cache = types.SimpleNamespace(models=lambda *_: [signal])
+    for plane in pictures.layers(cache).axes[1:]:
+        assert bars(plane) == pytest.approx(weights)
+
     def losses(setup, seed):
         return [(step, (10 if setup == lesson_3.PLAIN else 20) + seed) for step in range(50, 2001, 50)]
 

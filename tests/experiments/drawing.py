@@ -51,15 +51,16 @@ def new_chart(title, across, up, height=10, **settings):
     return plane
 
 
-def draw_heights(plane, heights, names, colour, size=SIZE):
-    """Draw bars on a plane, with their heights as numbers above them and their names below."""
+def draw_heights(plane, heights, names, colour, size=SIZE, most=None):
+    """Draw bars on a plane, with their heights as numbers and their names below; `most` fills the plane."""
+    most = most or max(heights)
     plane.bar(range(len(heights)), heights, 0.75, color=colour)
-    plane.set(yticks=[], ylim=(0, 1.3 * max(heights)), xlim=(-0.6, len(heights) - 0.4))
+    plane.set(yticks=[], ylim=(0, 1.3 * most), xlim=(-0.6, len(heights) - 0.4))
     plane.set_xticks(range(len(heights)), names, size=SIZE)
     plane.tick_params(length=0)
     plane.spines["left"].set_visible(False)
     for place, height in enumerate(heights):
-        write(plane, place, height + 0.13 * max(heights), short(height), size=size)
+        write(plane, place, height + 0.13 * most, short(height), size=size)
 
 
 def save(figure, task, name):

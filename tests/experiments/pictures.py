@@ -23,6 +23,7 @@ from . import (
     lesson_1,
     lesson_2,
     lesson_3,
+    lesson_3_layers,
     measuring,
     play,
     programs,
@@ -232,6 +233,19 @@ def losses(cache):
 # --- The transformer page -------------------------------------------------------------------------------
 
 
+def layers(cache):
+    """Return what the decoder attends to above one encoder layer and above six, medians of ten models."""
+    text, page = SHOWN[3], new_page(6.2)
+    inputs = measuring.spell(3, text).inputs
+    for row, number in enumerate(("one", "six")):
+        models = cache.models(lesson_3_layers.LAYERS[number], TEN)
+        weights = np.median([model(inputs)[1].numpy()[0, 0] for model in models], axis=0)
+        plane = new_plane(page, 2.2, 0.4 + 2.9 * row, 13.5, 2.1)
+        draw_heights(plane, weights, text, WEIGHT, most=0.4)
+        write(page, 0.3, 2.1 + 2.9 * row, f"{number}\nlayer{'s' * row}", to="right", weight="bold")
+    return page.figure
+
+
 def heads():
     """Return the weights of the transformer on TEXT, float (layers, heads, words, words), and the two best.
 
@@ -353,6 +367,7 @@ OF_MANY = {  # Those of __main__.LESSONS.
     1: (lineup, counting_curve, lengths),
     2: (step_3,),
     3: (before_and_after, losses),
+    "3_layers": (layers,),
     "3_transformer": (transformer_losses,),
 }
 
