@@ -7,6 +7,7 @@ import math
 import pathlib
 import re
 
+import drawings
 import last_page
 import numpy as np
 import program
@@ -153,21 +154,14 @@ def test_a_short_training_beats_the_guesser(short, transformer):
 
 
 @pytest.mark.parametrize("text", (None, "Anna dog Ben cat aNNA", "ben CAT Dan owl Cleo owl Dan owl Ben cat"))
-def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, monkeypatch, transformer):
-    figures = {}
-    save = transformer.lesson_3.save_figure
-    monkeypatch.setattr(
-        transformer.lesson_3,
-        "save_figure",
-        lambda figure, path: (figures.update({path.stem: figure}), save(figure, path)),
-    )
+def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, drawn, transformer):
     flags = ("--test", "--plot", "--seed", 3, "--savepath", short.savepath, "--plotpath", tmp_path)
-    output = program.output_of("transformer", *flags, *(() if text is None else ("--input", text)))
+    output, figures = drawn("transformer", *flags, *(() if text is None else ("--input", text)))
     printed = last_page.parse(output)
     words, questions = printed.words, printed.questions
     assert text is None and len(words) == 16 or " ".join(words).lower() == text.lower()
     assert text is not None or len(set(words[:8:2])) == 4
-    assert printed.plots == [str(tmp_path / f"transformer_layer_{layer}.png") for layer in (1, 2)]
+    assert list(figures) == ["transformer_layer_1", "transformer_layer_2"]
     assert {int(question["place"]): question["truth"] for question in questions} == last_page.answers(words)
 
     known = transformer.vocabulary(4)
@@ -226,13 +220,18 @@ def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeyp
     assert f"{right / 10000:.2%} of first" in output
 
 
-def test_the_loss_is_drawn_as_it_is(transformer, tmp_path, monkeypatch):
-    figures = []
-    monkeypatch.setattr(transformer.lesson_3, "save_figure", lambda figure, path: figures.append(figure))
-    transformer.draw_losses([(50, 2.0), (100, 1.5)], tmp_path / "loss.png")
-    (curve,) = figures[0].axes[0].lines
-    assert curve.get_xydata().tolist() == [[50, 2], [100, 1.5]]
-    transformer.pyplot.close("all")
+def test_other_sizes_train_test_and_plot(drawn, tmp_path):
+    flags = ("--pairs", 8, "--layers", 1, "--heads", 1, "--hidden", 2, "--steps", 2, "--print_every", 1)
+    paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
+    output, figures = drawn("transformer", "--train", "--test", "--plot", *flags, *paths)
+    training, testing, loss = re.fullmatch(r"(.+?)\n(\n.+\n)(.+)\n", output, re.DOTALL).groups()
+    printed = last_page.parse(testing)
+    assert len(printed.words) == 32 and not printed.pets and list(program.losses(training)) == [1, 2]
+    drawings.check_losses(figures["transformer_loss"], training)
+    assert list(figures) == [
+        "transformer_layer_1",
+        *(pathlib.Path(path).stem for path in program.plots(loss)),
+    ]
 
 
 # --- The program ------------------------------------------------------------------------------------------
