@@ -130,8 +130,9 @@ os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer messages.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more kinds of processors,
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")  # and with any number of cores.
+notebook = "IPython" in sys.modules  # It runs this file in its own process.
 # With a backend that it does not know, matplotlib cannot be imported; see choose_backend().
-backend = None if "matplotlib" in sys.modules else os.environ.pop("MPLBACKEND", None)
+backend = None if notebook else os.environ.pop("MPLBACKEND", None)
 gc.disable()  # With garbage collection, the imports take a third more processor time.
 try:
     if sys.version_info < (3, 9):  # noqa: UP036
@@ -153,7 +154,7 @@ except ImportError as error:
     sys.exit(f"main.py: error: {error} (in {sys.executable}); {remedy}")
 if backend is not None:
     os.environ["MPLBACKEND"] = backend
-if __name__ == "__main__" and "IPython" not in sys.modules:  # In a process of its own.
+if __name__ == "__main__" and not notebook:
     gc.freeze()  # Later collections skip what was imported.
 gc.enable()
 
@@ -464,10 +465,14 @@ def draw_norms(norms, names, path):
 
 
 def save_figure(figure, path):
-    """Write a figure as a PNG file; close it where no window can show it."""
+    """Write a figure as a PNG file; a notebook shows that, and a figure stays open only for a window."""
     write_file(path, lambda file: figure.savefig(file, dpi=150, format="png"))
     print(f"Plot saved to {shown(path)}.", flush=True)
-    if pyplot.get_backend().lower() == "agg":
+    inline = "inline" in pyplot.get_backend()
+    if inline and notebook:  # Its own way would show nothing in the first cell that draws.
+        display = sys.modules["IPython.display"]
+        display.display(display.Image(path))
+    if inline or pyplot.get_backend().lower() == "agg":
         pyplot.close(figure)
 
 
@@ -563,7 +568,7 @@ def main(argv=None):
         test(args, model)
     if args.train and args.plot:
         draw_losses(losses, args.plotpath / f"loss{args.variant}.png")
-    if pyplot.get_fignums() and "inline" not in pyplot.get_backend():  # A notebook shows them by itself.
+    if pyplot.get_fignums():
         pyplot.show()
 
 
