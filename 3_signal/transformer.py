@@ -483,7 +483,7 @@ def main(argv=None):
         test(args, model)
     if args.train and args.plot:
         draw_losses(losses, args.plotpath / "transformer_loss.png")
-    if pyplot.get_fignums() and (lesson_3.notebook or "inline" not in pyplot.get_backend()):
+    if pyplot.get_fignums():
         pyplot.show()
 
 
