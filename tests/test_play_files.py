@@ -59,7 +59,11 @@ def test_letters_words_and_models(page):
     assert len(drawn) == 5 and all(re.fullmatch("[␣ABC]{10}", letters) for letters in drawn)
     page.type("AB")
     before = page.seen()
-    for keys, words in (("X", "X is none of this model's letters, ␣ A B C"), (Keys.HOME + "?", "? is none")):
+    for keys, words in (
+        ("X", "X is none of this model's letters, ␣ A B C"),
+        (Keys.HOME + "?", "? is none"),
+        (Keys.HOME + "\u00a0", "U+00A0 is none"),
+    ):
         page.find("letters").send_keys(keys)
         after = page.seen()
         assert words in after["message"] and after["weights"] == before["weights"]
@@ -71,7 +75,7 @@ def test_letters_words_and_models(page):
     chosen = page.driver.find_element(By.CSS_SELECTOR, "td.chosen")
     weights = page.seen()["weights"]["attention"][0][0]
     assert float(chosen.get_attribute("data-weight")) == max(weights) and len(weights) == 11
-    for text, words in (("A" * 12, "At most 11"), ("A B", "none of this model's letters, A B C")):
+    for text, words in (("A" * 12, "At most 11"), ("A B", "␣ is none of this model's letters, A B C")):
         page.type(text)
         assert words in page.seen()["message"]
     page.choose("transformer")

@@ -45,9 +45,8 @@ const HINTS = {
   signal_pos_enc: "The first letter is the signal: how often does it come again? Swap it with another " +
     "letter, and watch the row of the answer.",
   signal_no_encoder: "This model has a single attention. Slide to 0: what is left?",
-  transformer: "Names with their pets, then a name again: which pet comes next? In Layer 2, Head 2, move the " +
-    "1.00 of the last row to owl. What does the model say? End the text with Cleo. Which cell is bright now? " +
-    "Then set one layer's slider to 0, and the other's.",
+  transformer: "Here is all of it: every head of both layers. Choose a cell, and see its query and its key. End " +
+    "the text with Cleo: which cells are bright now? Then set one layer's slider to 0, and the other's.",
   own: "If you edited the model in your main.py, this page cannot know: it computes what the original " +
     "would. Was yours trained with equal weights? Then set the slider to 0.",
 };
