@@ -63,6 +63,8 @@ def test_one_press_votes_and_tells_what_became_of_it(page):
     """Whoever is alone sees no answer before; then answers, scores, and the score of what was chosen."""
     page.visit("#vote")
     assert page.seen()["shown"] == ["vote"]
+    pictures = page.all("#models .picture, #pair .picture")
+    assert not [one for one in pictures if one.get_property("scrollWidth") > one.get_property("clientWidth")]
     weights, answers = lineup(page)
     assert answers == [[None] * 3] * 3 and len(weights[0]) == 30
     assert np.ptp(weights[0]) == 0 and 0.2 < max(weights[1]) < 0.3 and max(weights[2]) > 0.45

@@ -140,7 +140,11 @@ function drawVoted(table, model, tokens, answers) {
       last.dataset.answer = answer;
     }
     if (answers === "judged") {
-      last.append(" ", verdict(answer, model.answers(tokens)[row]));
+      const judged = verdict(answer, model.answers(tokens)[row]);
+      if (judged.className === "right") { // The sign is enough: there is little room.
+        judged.replaceChildren("✓", make("span", { className: "hidden" }, " right"));
+      }
+      last.append(" ", judged);
     }
     const first = make("th", { scope: "row", "aria-label": name }, `${model.letters[row + 1]}`);
     return make("tr", {}, first, ...cells, last);

@@ -341,8 +341,20 @@ const Models = {
       table.setAttribute("aria-label", `${whole}: attention weights, each row adds up to 1`);
       return heads.length > 1 ? make("div", {}, make("h3", {}, title), table) : table;
     });
+    if (heads.length > 1) { // A phone shows one at a time.
+      const buttons = heads.map((_, head) => make("button", { onclick: () => Models.showHead(id, head) },
+        `${head + 1}`));
+      tables.unshift(make("p", { className: "row which" }, make("span", { className: "quiet" }, "Head"), ...buttons));
+    }
     $(`${id} heads`).replaceChildren(...tables);
+    Models.showHead(id, 0);
     $(`${id} scale`).replaceChildren(...drawScale());
+  },
+
+  showHead(id, head) {
+    const shown = $(`${id} heads`);
+    [...shown.querySelectorAll("div")].forEach((one, index) => one.classList.toggle("current", index === head));
+    [...shown.querySelectorAll("button")].forEach((one, index) => one.setAttribute("aria-pressed", index === head));
   },
 
   cellAt(place) {
@@ -462,6 +474,7 @@ const Models = {
   explain(place) { // Choose a cell: its row is shown, and what comes of it.
     Models.chosen = place;
     const { id, head, row, column } = place;
+    Models.showHead(id, head);
     const seen = Models.seen[id];
     const weight = seen.heads[head].weights[row][column];
     const axes = axesOf(Models.model, Models.tokens, id);

@@ -154,7 +154,7 @@ class OneRow {
     this.asked = make("td", {});
     this.heading = make("th", { scope: "col", className: "length" });
     this.turned = heads[columns.findIndex(([name]) => name === "turned")];
-    const first = make("tr", { className: "query" }, make("th", { scope: "row" }, asks), this.asked, ...heads,
+    const first = make("tr", { className: "query" }, make("th", { scope: "row" }, asks.length < 9 ? asks.replace(/ /g, "\u00a0") : asks), this.asked, ...heads,
       this.heading, make("th", { scope: "col", className: "value" }, "value"));
     const end = sizeOf(values.flat());
     this.lines = names.map((name, place) => {
@@ -166,7 +166,8 @@ class OneRow {
         : drawVector(values[place], end, "value", `value of ${name}`);
       const value = make("td", { className: "value" }, given);
       const figures = columns.map(([kind]) => make("td", { className: `figure ${kind}` }));
-      const line = make("tr", { onclick: () => this.choose(place) }, make("th", { scope: "row" }, name), key,
+      const unbroken = name.length < 9 ? name.replace(/ /g, "\u00a0") : name;
+      const line = make("tr", { onclick: () => this.choose(place) }, make("th", { scope: "row" }, unbroken), key,
         ...figures, weight, value);
       line.style.setProperty("--turn", place / Math.max(4, names.length));
       return { line, key, figures, length, number, weight, value };
