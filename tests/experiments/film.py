@@ -4,6 +4,7 @@ python -m tests.experiments.film        (writes ask.gif and ask.png; it needs Ch
 """
 
 import base64
+import collections
 import io
 import shutil
 
@@ -14,7 +15,7 @@ from . import programs
 
 PAGE = programs.script(1).with_name("play.html")
 IMAGES = PAGE.with_name("images")
-COLOURS = ("#e69f00", "#815500", "#fff5dd", "#0072b2", "#00609a", "#d55e00", "#a94a00", "#009e73")
+QUERY = (0x81, 0x55, 0x00)  # The colour of a small word, which is not among the common ones.
 FRAME = 60  # Milliseconds.
 POINTER = """
     const pointer = document.createElement("div");
@@ -32,7 +33,7 @@ CENTRE = """
 """
 # Show the question alone, or all.
 HIDDEN = """
-    for (const part of ["ask_says", "ask_told", "ask_next", "ask_knobs"]) {
+    for (const part of ["ask_says", "ask_why", "ask_next", "ask_knobs"]) {
         $(part).style.opacity = arguments[0] ? 0 : 1;
     }
     $("ask_words").children[largest(Ask.weights)].classList.toggle("looked", !arguments[0]);
@@ -105,15 +106,15 @@ class Film:
         self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, **place})
 
     def save(self, path):
-        """Write the frames, in few colours, so that they stay small."""
+        """Write the frames in their 128 commonest colours: most of what is drawn has exactly one."""
         pictures = [picture for picture, _ in self.frames]
-        sample = Image.new("RGB", (pictures[0].width, 4 * pictures[0].height), "#fff")
-        for number, picture in enumerate((pictures[8], pictures[len(pictures) // 2], pictures[-1])):
-            sample.paste(picture, (0, number * picture.height))
-        for number, colour in enumerate(COLOURS):  # Else the small marks would lose theirs.
-            sample.paste(colour, (100 * number, 3 * picture.height, 100 * number + 90, 4 * picture.height))
-        colours = sample.quantize(96)
-        first, *others = [picture.quantize(palette=colours, dither=0) for picture in pictures]
+        counts = collections.Counter()
+        for picture in pictures:
+            counts.update({colour: count for count, colour in picture.getcolors(2**24)})
+        palette = Image.new("P", (1, 1))
+        common = [colour for colour, _ in counts.most_common(127)]
+        palette.putpalette([part for colour in [QUERY, *common] for part in colour])
+        first, *others = [picture.quantize(palette=palette, dither=0) for picture in pictures]
         durations = [duration for _, duration in self.frames]
         first.save(path, save_all=True, append_images=others, duration=durations, loop=0, optimize=True)
 
