@@ -41,6 +41,7 @@ const Shell = {
     window.addEventListener("popstate", Shell.readAddress);
     window.addEventListener("hashchange", Shell.readAddress);
     Shell.readAddress();
+    $("needs").hidden = true;
   },
 
   enter(view) { // Show a view, and no other.
