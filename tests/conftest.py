@@ -19,9 +19,6 @@ os.environ["MATPLOTLIBRC"] = str(pathlib.Path(__file__).with_name("matplotlibrc"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-TRAININGS = program.VARIANTS | {"transformer": ("transformer", ("--steps", 600))}
-
-
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     """Return a function from a variant's name to its training: .savepath, .plotpath and .stdout.
@@ -34,7 +31,7 @@ def trained(tmp_path_factory):
     @functools.cache
     def train(variant):
         folder = base / f"trained {variant}"
-        task, flags = TRAININGS[variant]
+        task, flags = program.TRAININGS[variant]
         training = types.SimpleNamespace(savepath=folder / "models", plotpath=folder / "plots")
         try:
             folder.mkdir()
@@ -62,7 +59,7 @@ def trained(tmp_path_factory):
 @pytest.fixture
 def copy_of(trained, tmp_path):
     """Return a function from a variant to a folder with its model that a test may spoil."""
-    return lambda variant: shutil.copytree(trained(variant).savepath, tmp_path / "models")
+    return lambda variant: shutil.copytree(trained(str(variant)).savepath, tmp_path / "models")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ sizes = strategies.tuples(*(strategies.integers(*limits) for limits in ranges.va
 
 @pytest.mark.parametrize("number", program.FOLDERS)
 @hypothesis.given(sizes, strategies.none() | strategies.integers(1, 30))
-@hypothesis.settings(deadline=None, max_examples=50)
+@hypothesis.settings(deadline=None, max_examples=25)
 def test_answers_are_counts_of_the_letters(number, size, length):
     max_len, vocab_size, batchsize, seed = size
     task = program.load(number).Task(max_len, vocab_size, np.random.default_rng(seed))

@@ -119,7 +119,7 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task, tmp_path
 )
 def test_what_contradicts_the_saved_model_is_refused(variant, flags, trained):
     """And no advice leads to a command that would replace that model."""
-    task, chosen = program.VARIANTS.get(variant, ("transformer", ()))
+    task, chosen = program.TRAININGS[variant]
     paths = ("--savepath", trained(variant).savepath)
     completed = program.in_process(task, "--test", *chosen, *shlex.split(flags), *paths)
     program.refused(completed, 2, re.findall(r"--\w+", flags)[-1])
@@ -140,7 +140,7 @@ THE_SAME = [
 
 @pytest.mark.parametrize(("variant", "flags", "more"), THE_SAME)
 def test_two_commands_that_mean_the_same(variant, flags, more, trained):
-    task, chosen = program.VARIANTS.get(variant, ("transformer", ()))
+    task, chosen = program.TRAININGS[variant]
     paths = ("--seed", 1, *chosen, "--savepath", trained(variant).savepath)
     outputs = [program.output_of(task, *shlex.split(words), *paths) for words in (flags, more)]
     assert outputs[0] == outputs[1] and "Accuracy" in outputs[0]

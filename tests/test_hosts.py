@@ -70,11 +70,11 @@ def test_a_style_of_matplotlib_changes_no_picture(usual, tmp_path):
     assert printed_and_drawn(output, tmp_path) == usual
 
 
-@pytest.mark.parametrize("variant", ("1", "transformer"))
-def test_a_notebook_goes_on_as_it_was(variant, trained, monkeypatch):
+@pytest.mark.parametrize("task", (1, "transformer"))
+def test_a_notebook_goes_on_as_it_was(task, trained, monkeypatch):
     """As %run and Spyder do it, with a standard output that is no file."""
-    script = program.script(int(variant) if variant == "1" else variant)
-    monkeypatch.setattr(sys, "argv", [script.name, "--test", "--savepath", str(trained(variant).savepath)])
+    script, savepath = program.script(task), trained(str(task)).savepath
+    monkeypatch.setattr(sys, "argv", [script.name, "--test", "--savepath", str(savepath)])
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "1")

@@ -11,10 +11,9 @@ import pytest
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals, limits and permissions")
 SOFTMAX = "weights = tf.nn.softmax(logits, axis=-1)"  # A line that the lessons quote and edit.
-LAST = {"1": 2000, "transformer": 600}  # The last training step of the models that are there.
-TASKS = {"1": 1, "transformer": "transformer"}
-SMALL = {"1": (), "transformer": ("--layers", 1, "--heads", 1, "--hidden", 8, "--pairs", 1)}
-every_training = pytest.mark.parametrize("variant", LAST)
+LAST = {1: 2000, "transformer": 600}  # The last training step of the models that are there.
+SMALL = {1: (), "transformer": ("--layers", 1, "--heads", 1, "--hidden", 8, "--pairs", 1)}
+every_training = pytest.mark.parametrize("task", LAST)
 
 
 def step_in(savepath, task=1):
@@ -34,27 +33,24 @@ VARIANTS = {
 @pytest.mark.parametrize("task", VARIANTS)
 def test_each_variant_is_a_model_of_its_own(task, tmp_path):
     """Each is asked for too early, trained as the answer says, and replaces no file of another one."""
-    models, pictures = tmp_path / "models", tmp_path / "plots"
-    paths, plots = ("--savepath", models, "--plotpath", pictures), []
-    for flags in VARIANTS[task]:
-        missing = program.in_process(task, "--test", *flags, *paths)
+    models, pictures, plots = tmp_path / "models", tmp_path / "plots", []
+    paths = ("--savepath", models, "--plotpath", pictures)
+    for number, flags in enumerate(VARIANTS[task], start=1):
+        missing = program.in_process(task, "--test", *flags, "--hidden", 8, *paths)
         program.refused(missing, 1, models)
-        before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
         advice = shlex.split(missing.stderr[missing.stderr.index("--train") :])
         plots += program.plots(program.output_of(task, *advice, "--plot", "--steps", 1))
-        plots += program.parse(program.output_of(task, "--plot", *flags, *paths))["plots"]
-        assert all(path.read_bytes() == content for path, content in before.items())
-    assert len(program.files(models)) == len(VARIANTS[task]) and len(program.files(pictures)) == len(plots)
-    for flags in VARIANTS[task]:
-        printed = program.parse(program.output_of(task, "--test", *flags, *paths))
+        assert len(program.files(models)) == number
+        printed = program.parse(program.output_of(task, "--plot", *flags, *paths))
+        plots += printed["plots"]
         assert bool(printed["self_attention"]) == ("--self_att" in flags)
         assert bool(printed["norms"]) == ("--pos_enc" in flags)
+    assert len(program.files(pictures)) == len(plots)
 
 
 @every_training
-def test_an_edit_after_the_training_is_said_but_other_line_ends_are_not(variant, copy_of, edited):
-    task = TASKS[variant]
-    flags = ("--test", "--seed", 1, "--savepath", copy_of(variant))
+def test_an_edit_after_the_training_is_said_but_other_line_ends_are_not(task, copy_of, edited):
+    flags = ("--test", "--seed", 1, "--savepath", copy_of(task))
     usual = program.output_of(task, *flags)
     path = edited(task, "import json\n", "import json\n\n")
     (line,) = program.messages(edit := program.in_process(path, *flags))
@@ -71,15 +67,15 @@ def test_with_an_edit_the_model_computes_what_the_edit_says(savepath, edited):
 
 
 @pytest.mark.parametrize(
-    ("variant", "old", "new"),
+    ("task", "old", "new"),
     (
-        ("1", "self.attention = Attention()", 'self.attention = Attention(name="other")'),
+        (1, "self.attention = Attention()", 'self.attention = Attention(name="other")'),
         ("transformer", "Dense(2 * hidden", "Dense(3 * hidden"),
     ),
 )
-def test_a_model_that_does_not_fit_an_edited_program_is_refused(variant, old, new, copy_of, edited):
+def test_a_model_that_does_not_fit_an_edited_program_is_refused(task, old, new, copy_of, edited):
     """And nothing is proposed that would replace it."""
-    savepath, path = copy_of(variant), edited(TASKS[variant], old, new)
+    savepath, path = copy_of(task), edited(task, old, new)
     completed = program.in_process(path, "--test", "--savepath", savepath)
     program.refused(completed, 1, program.checkpoint(savepath), "--savepath")
     assert "--train" not in completed.stderr
@@ -103,9 +99,9 @@ def bad_folders(tmp_path):
     return [tmp_path / "file", tmp_path / "file" / "below", *kernels_own]
 
 
-@pytest.mark.parametrize("variant", ("1", "transformer"))
-def test_a_folder_that_cannot_be_written_is_told_before_the_training(variant, copy_of, tmp_path):
-    savepath, task = copy_of(variant), TASKS[variant]
+@every_training
+def test_a_folder_that_cannot_be_written_is_told_before_the_training(task, copy_of, tmp_path):
+    savepath = copy_of(task)
     for folder in bad_folders(tmp_path):
         for flag, others in (
             ("--savepath", ("--plotpath", tmp_path)),
@@ -114,13 +110,12 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_training(variant, co
             completed = program.in_process(task, "--train", "--plot", flag, folder, *others)
             program.refused(completed, 1, folder, flag)
             assert not completed.stdout
-    assert step_in(savepath, TASKS[variant]) == LAST[variant] and len(program.files(savepath)) == 1
+    assert step_in(savepath, task) == LAST[task] and len(program.files(savepath)) == 1
 
 
-@pytest.mark.parametrize("variant", ("1", "transformer"))
-def test_a_picture_that_fails_comes_after_the_test(variant, copy_of, tmp_path):
-    task = TASKS[variant]
-    flags = ("--test", "--seed", 1, "--savepath", copy_of(variant))
+@every_training
+def test_a_picture_that_fails_comes_after_the_test(task, copy_of, tmp_path):
+    flags = ("--test", "--seed", 1, "--savepath", copy_of(task))
     for folder in bad_folders(tmp_path):
         completed = program.in_process(task, *flags, "--plot", "--plotpath", folder)
         program.refused(completed, 1, folder, "--plotpath")
@@ -143,18 +138,18 @@ def test_home_is_home_behind_an_equals_sign_and_a_class_may_read_what_is_there(t
 @POSIX
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # By NumPy 1.26.
 @every_training
-def test_a_full_disk_leaves_the_model_that_was_there(variant, copy_of):
+def test_a_full_disk_leaves_the_model_that_was_there(task, copy_of):
     """A limit on the size of files makes the same write fail."""
     resource = pytest.importorskip("resource")
-    before, savepath = resource.getrlimit(resource.RLIMIT_FSIZE), copy_of(variant)
-    flags = ("--train", *SMALL[variant], "--steps", 1, "--hidden", 128, "--savepath", savepath)
+    before, savepath = resource.getrlimit(resource.RLIMIT_FSIZE), copy_of(task)
+    flags = ("--train", *SMALL[task], "--steps", 1, "--hidden", 128, "--savepath", savepath)
     resource.setrlimit(resource.RLIMIT_FSIZE, (8192, before[1]))
     try:
-        completed = program.in_process(TASKS[variant], *flags)
+        completed = program.in_process(task, *flags)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     program.refused(completed, 1, program.checkpoint(savepath))
-    assert step_in(savepath, TASKS[variant]) == LAST[variant] and len(program.files(savepath)) == 1
+    assert step_in(savepath, task) == LAST[task] and len(program.files(savepath)) == 1
 
 
 # --- Kills, Ctrl-C, numbers that are none -----------------------------------------------------------------
@@ -197,17 +192,17 @@ def test_ctrl_c_saves_what_it_has_reached(tmp_path):
 
 
 @every_training
-def test_ctrl_c_replaces_no_earlier_model_before_the_first_checkpoint(variant, copy_of, tmp_path):
+def test_ctrl_c_replaces_no_earlier_model_before_the_first_checkpoint(task, copy_of, tmp_path):
     """But it saves where there is none, and where the training has saved a checkpoint of its own."""
-    task, savepath = TASKS[variant], copy_of(variant)
+    savepath = copy_of(task)
     for folder, save_every, kept in (
-        (savepath, 99, LAST[variant]),
+        (savepath, 99, LAST[task]),
         (tmp_path / "new", 99, 20),
         (savepath, 10, 20),
     ):
         flags = (
             "--train",
-            *SMALL[variant],
+            *SMALL[task],
             "--print_every",
             10,
             "--save_every",
@@ -223,8 +218,8 @@ def test_ctrl_c_replaces_no_earlier_model_before_the_first_checkpoint(variant, c
 
 
 @every_training
-def test_ctrl_c_before_the_first_step_saves_nothing(variant, tmp_path, monkeypatch):
-    module = program.load(TASKS[variant])
+def test_ctrl_c_before_the_first_step_saves_nothing(task, tmp_path, monkeypatch):
+    module = program.load(task)
     monkeypatch.setattr(
         getattr(module, "Task", module), "next_batch", lambda *_, **__: signal.raise_signal(2)
     )
@@ -234,11 +229,11 @@ def test_ctrl_c_before_the_first_step_saves_nothing(variant, tmp_path, monkeypat
 
 
 @every_training
-def test_numbers_that_are_none_are_never_saved(variant, copy_of):
+def test_numbers_that_are_none_are_never_saved(task, copy_of):
     """Neither where the loss shows it, nor where only the weights do."""
-    task, savepath = TASKS[variant], copy_of(variant)
-    flags = ("--train", *SMALL[variant], "--seed", 1, "--lr", "1e9", "--savepath", savepath)
+    savepath = copy_of(task)
+    flags = ("--train", *SMALL[task], "--seed", 1, "--lr", "1e9", "--savepath", savepath)
     program.refused(program.in_process(task, *flags, "--save_every", 50), 1, "--lr")
-    assert step_in(savepath, TASKS[variant]) == LAST[variant]
+    assert step_in(savepath, task) == LAST[task]
     program.refused(program.in_process(task, *flags, "--save_every", 1), 1, "--lr")
     assert all(np.isfinite(array).all() for array in program.contents(savepath)[0].values())
