@@ -101,6 +101,10 @@ def test_nothing_of_a_stranger_is_executed(savepath, tmp_path):
     assert not (tmp_path / "trace").exists()
 
 
+def test_the_model_of_another_task_is_refused(trained):
+    assert refused(trained("2").savepath)
+
+
 DESCRIPTIONS = ["{", "[]", "null", "{}", '{"task": "Counting Letters"}', '{"settings": {}}']
 CHANGES = {"hidden": "64", "max_len": 0, "vocab_size": 27, "sharpness": 1.0}
 SETTINGS_OF_OTHERS = [None, {}, *(SETTINGS | {name: value} for name, value in CHANGES.items())]
@@ -111,6 +115,7 @@ def test_what_no_training_writes_is_refused(savepath):
     good = {"description": json.dumps(description)} | arrays
     changes = [{"description": text} for text in DESCRIPTIONS]
     changes += [{"description": json.dumps(description | {"settings": each})} for each in SETTINGS_OF_OTHERS]
+    changes.append({"description": json.dumps(description | {"task": "Difference"})})
     changes += [{"query": arrays["query"][:, :2]}, {"query": np.array("text")}, {"second": arrays["query"]}]
     for changed in changes:
         np.savez(savepath / "checkpoint.npz", **(good | changed))
