@@ -14,7 +14,7 @@ import numpy as np
 from experiments import programs
 
 ROOT, FOLDERS, SCRIPTS, VARIANTS = programs.ROOT, programs.FOLDERS, programs.SCRIPTS, programs.VARIANTS
-TRAININGS = VARIANTS | {"transformer": ("transformer", ("--steps", 600))}  # What conftest.py trains.
+TRAININGS = VARIANTS | {"transformer": ("transformer", ("--steps", 1000))}  # What conftest.py trains.
 script, load = programs.script, programs.load
 
 

@@ -98,7 +98,7 @@ INPUTS = [
     ("1", "--sample_len 3000", None, 3000),
     ("1", "--input A", "A", 1),
     ("2 --self_att", "--input AB_BC", "AB BC", 5),
-    ("2", "--sample_len 5", None, 5),
+    ("2", "--sample_len 300", None, 300),
     ("3 --pos_enc", "--input bBABC", "BBABC", 5),
 ]
 
