@@ -8,6 +8,7 @@ import pytest
 import test_play
 from experiments import formula
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 CALM = {"features": [{"name": "prefers-reduced-motion", "value": "reduce"}]}
 PETS = np.eye(4)
@@ -137,3 +138,29 @@ def test_every_row_of_every_model_is_computed_as_the_model_does(page, factor):
             "const { model } = library[arguments[0]]; return Object.keys(model.run(usual(model)).seen)", name
         ), factor)  # fmt: skip
         assert max(page.driver.execute_script(EVERY_ROW, name, factors)) < 1e-9, name
+
+
+MOVED = """
+    const [box] = arguments;
+    const cells = [...document.querySelectorAll(`${box} [data-weight]`)];
+    const weights = cells.map((cell) => Number(cell.dataset.weight));
+    const mean = document.querySelector(`${box} .mean svg`).getAttribute("aria-label").replaceAll("−", "-");
+    return [weights, mean.split(": ").pop().split(" ").map(Number)];
+"""
+
+
+def test_weight_that_was_moved_by_hand_is_in_the_row_and_in_its_mean(page):
+    """Beside the heatmap, and where the row is shown large."""
+    arrays, _ = program.read(test_play.embedded()["counting"])
+    keys = (arrays["key_layer/kernel"] + arrays["key_layer/bias"])[[1, 1, 2]]
+    weights = formula.softmax(keys @ arrays["query"][0, 0] / 8) @ [[0, 0, 1], [0, 1, 0], [0, 0, 1]]
+    page.driver.set_window_size(1280, 900)
+    page.type("AAB")
+    page.cell("attention", 0, 0).send_keys(Keys.ENTER)
+    page.cell("attention", 0, 2).send_keys(Keys.ENTER)
+    for box in ("#cell_row", "#row_steps"):
+        seen, mean = page.driver.execute_script(MOVED, box)
+        np.testing.assert_allclose(seen, weights, atol=1e-6)
+        np.testing.assert_allclose(mean, weights @ keys, rtol=1e-3, atol=1e-5)
+        if box == "#cell_row":
+            page.driver.execute_script("document.getElementById('cell_large').click()")

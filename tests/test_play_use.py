@@ -103,7 +103,8 @@ def test_in_class_votes_are_counted_before_anything_is_given_away(page):
     page.driver.refresh()
     votes = [page.find(f"votes_{model}").get_attribute("value") for model in range(3)]
     assert votes == ["17", "0", "2"]
-    page.type("a" * 24, "vote_letters")
+    page.driver.set_window_size(1280, 900)
+    page.type("a" * 40, "vote_letters")
     for table in (page.find(f"lineup_{model}") for model in range(3)):  # However long the sequence is.
         box = table.find_element(By.XPATH, "..").rect
         for answer in table.find_elements(By.CSS_SELECTOR, "td.answer b"):

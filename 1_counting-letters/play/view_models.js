@@ -466,8 +466,12 @@ const Models = {
     text.dataset.reading = reading;
     line.append(text);
     const pointer = make("span", { className: "pointer", style: `left: ${100 * weight}%` }, "▼");
-    const counts = ruler.map((usualWeight, count) =>
-      make("span", { className: "count", style: `left: ${100 * usualWeight}%` }, count));
+    const ends = [-1, -1]; // Where the last number stands in each of two lines: there is to be room for the next.
+    const counts = ruler.map((usualWeight, count) => {
+      const room = usualWeight - ends[count % 2] > 0.05;
+      ends[count % 2] = room ? usualWeight : ends[count % 2];
+      return make("span", { className: "count", style: `left: ${100 * usualWeight}%` }, room ? count : "");
+    });
     item.append(make("div", { className: "axis", "aria-hidden": "true" }, pointer, ...counts));
   },
 
