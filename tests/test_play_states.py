@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import test_play_files
+from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 CHOSEN = "const { id, head, row, column } = Models.chosen; return [id, head, row, column]"
@@ -69,6 +70,9 @@ def test_vectors_of_zeros_are_drawn(trained, tmp_path, page):
         page.cell(name, 1, 2).click()
         weights = page.seen()["weights"][name][0][1]
         np.testing.assert_allclose(weights, 1 / len(weights))
+        for stage in ("compare", "scale", "softmax", "average"):
+            page.find("cell_row").find_element(By.CSS_SELECTOR, f"[data-step={stage}]").click()
+            assert "NaN" not in page.find("stage").get_attribute("innerHTML")
     assert np.isfinite(page.seen()["chances"]).all()
 
 
