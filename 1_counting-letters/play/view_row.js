@@ -351,8 +351,8 @@ function rowOfExample(asked, strength) {
   const mostly = mean[asked] > 0.4 ? `Mostly ${pet}!` : "Nobody could say whose pet was asked for.";
   source.told = [
     `Whose pet? The query asks for ${name}. Each name is a key, each pet a value.`,
-    `Compare: multiply query and key, place by place, and add up. Only ${name}’s key has its 1 in the place where ` +
-      `the query has ${twoPlaces(strength)}.`,
+    `Compare: multiply query and key, place by place, and add up. Only ${name}’s key has its 1 where the query has ` +
+      `${twoPlaces(strength)}.`,
     "Scale: divide by √4, since there are four numbers.",
     "Softmax, first half: exp makes every number positive, and large ones stand out.",
     `Softmax, second half: divide by their sum, ${brief(total)}. Now they share one whole. These are the attention ` +
