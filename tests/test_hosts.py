@@ -14,6 +14,7 @@ import types
 import program
 import pytest
 from matplotlib import pyplot
+from matplotlib.backends import backend_agg
 
 FLAGS = ("--train", "--test", "--plot", "--seed", 1, "--steps", 20, "--print_every", 10)
 NO_DISPLAY = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY", "MATPLOTLIBRC"))
@@ -71,17 +72,26 @@ def test_a_style_of_matplotlib_changes_no_picture(usual, tmp_path):
 
 
 @pytest.mark.parametrize("task", (1, "transformer"))
-def test_a_notebook_goes_on_as_it_was(task, trained, monkeypatch):
-    """As %run and Spyder do it, with a standard output that is no file."""
-    script, savepath = program.script(task), trained(str(task)).savepath
-    monkeypatch.setattr(sys, "argv", [script.name, "--test", "--savepath", str(savepath)])
+def test_a_notebook_shows_the_pictures_and_goes_on_as_it_was(task, trained, tmp_path, monkeypatch):
+    """As %run does it, with a standard output that is no file, and pictures that stand below the cell."""
+    script, shown = program.script(task), []
+    paths = ["--savepath", str(trained(str(task)).savepath), "--plotpath", str(tmp_path)]
+    display = types.SimpleNamespace(display=shown.append, Image=pathlib.Path)
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setitem(sys.modules, "a_backend_inline", backend_agg)
+    monkeypatch.setattr(sys, "argv", [script.name, "--test", "--plot", *paths])
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "1")
     monkeypatch.setenv("MPLBACKEND", "agg")
     modules, frozen = set(sys.modules), gc.get_freeze_count()
-    runpy.run_path(str(script), run_name="__main__")
+    pyplot.switch_backend("module://a_backend_inline")
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+    finally:
+        pyplot.switch_backend("agg")
     assert "Accuracy" in sys.stdout.getvalue()
+    assert program.files(tmp_path) == sorted(path.name for path in shown) and not pyplot.get_fignums()
     files = [getattr(sys.modules[name], "__file__", None) or "" for name in set(sys.modules) - modules]
     assert not [file for file in files if pathlib.Path(file).parent == script.parent]
     assert gc.get_freeze_count() == frozen and gc.isenabled()
