@@ -8,6 +8,8 @@ letter has an output step: how often it occurs. One more, the last, says by how 
     output    1 2 1 1                  one 'A', two 'B', one 'C'; 'A' and 'B' differ by one
 
 With --self_att, the output steps attend to each other after they have attended to the letters.
+
+The lesson begins at `class Task`. What stands before it reads the flags and imports the packages.
 """
 
 # /// script
@@ -24,7 +26,6 @@ import math
 import os
 import pathlib
 import secrets
-import shlex
 import sys
 import tempfile
 
@@ -34,16 +35,15 @@ TASK = "Difference"
 LETTERS = " ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def above(bound, most=2**32, kind=int):
-    """Return a type for argparse: numbers of a kind, above a bound and below another."""
+def whole(least, most=2**32 - 1):
+    """Return a type for argparse: a whole number from least to most."""
 
-    def number(text):
-        if not bound < kind(text) < most:
-            raise argparse.ArgumentTypeError(f"must be above {bound} and below {most}, not {text}")
-        return kind(text)
+    def integer(text):
+        if not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"must be a number from {least} to {most}, not {text}")
+        return int(text)
 
-    number.__name__ = kind.__name__  # What the help shows.
-    return number
+    return integer
 
 
 def folder(text):
@@ -59,23 +59,28 @@ flag = parser.add_argument
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
-flag("--steps", type=above(0), default=1000, help="training steps (%(default)s)")
-flag("--batchsize", type=above(0), default=100, help="sequences per training step (%(default)s)")
-flag("--lr", type=above(0, kind=float), default=1e-2, help="Adam's learning rate (%(default)s)")
+flag("--steps", type=whole(1), default=1000, help="training steps (%(default)s)")
+flag("--batchsize", type=whole(1), default=100, help="sequences per training step (%(default)s)")
+flag("--lr", type=float, default=1e-2, help="Adam's learning rate (%(default)s)")
 flag("--savepath", type=folder, default=HERE / "models", help="for the model (models/ beside main.py)")
 flag("--plotpath", type=folder, default=HERE / "plots", help="for the images (plots/ beside main.py)")
-flag("--print_every", type=above(0), default=50, help="training steps per loss line (%(default)s)")
-flag("--save_every", type=above(0), default=500, help="training steps per checkpoint (%(default)s)")
-flag("--seed", type=above(-1), help="makes a run repeatable (none)")
-MODEL_FLAGS = (  # What describes a model: it is saved with the model, and --test takes it from there.
-    flag("--max_len", type=above(0), default=10, help="length of a sequence (%(default)s)"),
-    flag("--vocab_size", type=above(1, 27), default=3, help="letters (%(default)s)"),
-    flag("--hidden", type=above(0), default=64, help="encoding dimensions (%(default)s)"),
+flag("--print_every", type=whole(1), default=50, help="training steps per loss line (%(default)s)")
+flag("--save_every", type=whole(1), default=500, help="training steps per checkpoint (%(default)s)")
+flag("--seed", type=whole(0), help="makes a run repeatable (none)")
+MODEL_FLAGS = (  # These describe the model. They are saved with it, and --test reads them from there.
+    flag("--max_len", type=whole(1), default=10, help="length of a sequence (%(default)s)"),
+    flag("--vocab_size", type=whole(2, 26), default=3, help="letters (%(default)s)"),
+    flag("--hidden", type=whole(1), default=64, help="encoding dimensions (%(default)s)"),
     flag("--self_att", action="store_true", help="let the output steps attend to each other (off)"),
 )
 sample = parser.add_mutually_exclusive_group()
-sample.add_argument("--sample_len", type=above(0), help="length of the tested sequence (max_len)")
+sample.add_argument("--sample_len", type=whole(1), help="length of the tested sequence (max_len)")
 sample.add_argument("--input", type=str.upper, metavar="TEXT", help='test this, such as "AB BC" (random)')
+
+
+def fail(message):
+    """End the program with one line on standard error."""
+    parser.exit(1, f"{parser.prog}: error: {message}\n")
 
 
 def shown(path):
@@ -90,6 +95,8 @@ def parse_arguments(argv=None, saved=None):
     Ends the program with one line where no model can do what they say, or not this one.
     """
     args = parser.parse_args(argv, argparse.Namespace(**(saved or {})))
+    if not 0 < args.lr < math.inf:
+        parser.error(f"argument --lr: must be a number above 0, not {args.lr}")
     args.settings = {each.dest: vars(args)[each.dest] for each in MODEL_FLAGS}
     args.variant = "_self_att" if args.self_att else ""
     args.checkpoint = args.savepath / f"checkpoint{args.variant}.npz"
@@ -98,18 +105,23 @@ def parse_arguments(argv=None, saved=None):
             parser.error(f"argument --{name}: it is {value} in {shown(args.checkpoint)}; leave it out")
     if args.input == "":
         parser.error("argument --input: the text is empty; write one such as ABBC")
-    args.test = bool(args.test or not args.train and (args.plot or args.sample_len or args.input))
+    if not args.train and (args.plot or args.sample_len or args.input):
+        args.test = True
     if not (args.train or args.test):
         parser.exit(2, parser.format_help())
-    known = LETTERS[: args.vocab_size + 1] if args.train or saved else LETTERS
+    sizes_known = args.train or saved  # Else they are still to be read from the checkpoint.
+    known = LETTERS[: args.vocab_size + 1] if sizes_known else LETTERS
     args.input = (args.input or "").replace("␣", " ")  # Our pages show a blank like this.
     for letter in args.input:
         if letter not in known:
             parser.error(f"argument --input: {letter!r} is not one of {known!r}")
     if not args.train and not os.path.exists(args.checkpoint):
-        flags = [word for word in argv or sys.argv[1:] if word not in ("--test", "--plot")]
-        words = " ".join(map(shlex.quote, ["--train", *flags]))
-        parser.exit(1, f"main.py: error: there is no {shown(args.checkpoint)} yet; train it with {words}\n")
+        chosen = {**args.settings, "savepath": args.savepath}
+        words = ["--train"]
+        for name, value in chosen.items():
+            if value != parser.get_default(name):
+                words.append(f"--{name}" if value is True else f"--{name} {value}")
+        fail(f"there is no {shown(args.checkpoint)} yet; train it with {' '.join(words)}")
     return args
 
 
@@ -119,11 +131,11 @@ if __name__ == "__main__":
 # --- The packages -----------------------------------------------------------------------
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
-# What you have set yourself wins.
+# These three only if you have not set them yourself.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer messages.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more kinds of processors,
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")  # and with any number of cores.
-notebook = "IPython" in sys.modules  # It runs this file in its own process.
+notebook = "IPython" in sys.modules
 # With a backend that it does not know, matplotlib cannot be imported; see choose_backend().
 backend = None if notebook else os.environ.pop("MPLBACKEND", None)
 gc.disable()  # With garbage collection, the imports take a third more processor time.
@@ -144,10 +156,10 @@ except ImportError as error:
     remedy = "activate .venv, see README.md"
     if sys.prefix != sys.base_prefix:  # In a virtual environment.
         remedy = "python -m pip install -r requirements.txt"
-    sys.exit(f"main.py: error: {error} (in {sys.executable}); {remedy}")
+    fail(f"{error} (in {sys.executable}); {remedy}")
 if backend is not None:
     os.environ["MPLBACKEND"] = backend
-if __name__ == "__main__" and not notebook:
+if __name__ == "__main__" and not notebook:  # In a process of its own.
     gc.freeze()  # Later collections skip what was imported.
 gc.enable()
 
@@ -235,7 +247,7 @@ class AttentionModel(tf.keras.Model):
         logits: float32 (batch, steps, max_len + 1), a score for each number from 0 to max_len.
         weights: float32 (batch, steps, length), how much each output step attends to each input step.
         self_attention_weights: float32 (batch, steps, steps), how much each output step attends to each
-            output step. Without self_att, there are none, and only two outputs.
+            output step. Only with self_att; without it, there are two outputs.
     """
 
     def __init__(self, max_len, vocab_size, hidden, self_att):
@@ -283,18 +295,19 @@ def train(args):
     optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
-    @tf.function(jit_compile=True)
+    @tf.function(jit_compile=True)  # The whole loop is compiled once, into one piece of machine code.
     def run_steps(inputs, answers):  # One batch for each training step.
         loss = 0.0  # Else TensorFlow traces the loop once more, to find out the type.
         for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
-                logits, *_ = model(inputs[index])
+                logits = model(inputs[index])[0]
                 loss = loss_function(answers[index], logits)
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs more than a small step, so it makes several: at most 50, and a divisor of both intervals.
+    # Calling run_steps costs more than a small training step. So each call makes several: at most 50, and
+    # a number that divides both intervals.
     per_call = math.gcd(50, args.print_every, args.save_every)
     losses, step, saved = [], 0, False
     try:
@@ -303,7 +316,7 @@ def train(args):
             loss = float(run_steps(inputs, answers))
             step += len(inputs)
             if not math.isfinite(loss):
-                sys.exit(f"main.py: error: the loss at step {step} is not finite; lower --lr")
+                fail(f"the loss at step {step} is not finite; lower --lr")
             if step % args.print_every == 0 or step == args.steps:
                 losses.append((step, loss))
                 print(f"Iteration {step} - Loss {loss}", flush=True)
@@ -333,9 +346,9 @@ def test(args, model):
     inputs, _ = task.next_batch(1, length=args.sample_len)
     if args.input:  # In place of the drawn one, so that the samples below stay the same.
         inputs = task.one_hot[None, [LETTERS.index(letter) for letter in args.input]]
-    logits, weights, *others = model(inputs)
-    prediction, truth = np.argmax(logits, axis=-1), task.answers(inputs)
-    weights = weights.numpy()[0].astype(np.float64)  # As float32, 0.1 is printed as 0.10000000149.
+    outputs = model(inputs)
+    prediction, truth = np.argmax(outputs[0], axis=-1), task.answers(inputs)
+    weights = outputs[1].numpy()[0].astype(np.float64)  # As float32, 0.1 is printed as 0.10000000149.
     with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
         print(f"\nInput: \n{task.prettify(inputs)}")
         print(f"\nPrediction: \n{prediction}")
@@ -345,7 +358,7 @@ def test(args, model):
             print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
             print(row.tolist())
         if args.self_att:
-            self_attention_weights = others[0].numpy()[0].astype(np.float64)
+            self_attention_weights = outputs[2].numpy()[0].astype(np.float64)
             print("\nSelf-Attention: ")
             for step, row in enumerate(self_attention_weights.round(3)):
                 print(f"Attention of Output step {step}:\n{row.tolist()}")
@@ -432,8 +445,8 @@ def save_figure(figure, path):
 
 # --- Saving and loading -----------------------------------------------------------------
 
-SOURCE = pathlib.Path(__file__).read_text(encoding="utf-8")  # As text, all line ends are the same.
-FILE_HASH = hashlib.sha256(SOURCE.encode()).hexdigest()
+PROGRAM = pathlib.Path(__file__).read_text(encoding="utf-8")  # As text, all line ends are the same.
+FILE_HASH = hashlib.sha256(PROGRAM.encode()).hexdigest()
 
 
 @contextlib.contextmanager
@@ -443,7 +456,7 @@ def writing(path):
         yield
     except OSError as error:
         reason = f"{shown(path)} cannot be written ({error.strerror or error})"
-        sys.exit(f"{parser.prog}: error: {reason}; --savepath and --plotpath can name other folders")
+        fail(f"{reason}; --savepath and --plotpath can name other folders")
 
 
 def check_folder(folder):
@@ -455,9 +468,9 @@ def check_folder(folder):
 
 def write_file(path, write):
     """Write path by write(file), whole or not at all."""
-    check_folder(path.parent)
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Another run may write here, too.
     with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with part.open("xb") as file:
                 write(file)
@@ -470,8 +483,8 @@ def save_model(args, model, step):
     """Save a model after this training step, and what it takes to build it, as a NumPy archive."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
     assert len(arrays) == len(model.weights), "two layers have the same name"
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        sys.exit(f"main.py: error: not all weights at step {step} are finite; lower --lr")
+    if not all(np.isfinite(array).all() for array in arrays.values()):  # The last step may have broken them.
+        fail(f"not all weights at step {step} are finite; lower --lr")
     description = dict(task=TASK, step=step, settings=args.settings, program=FILE_HASH)
     arrays["description"] = json.dumps(description)
     write_file(args.checkpoint, lambda file: np.savez(file, **arrays))
@@ -479,28 +492,30 @@ def save_model(args, model, step):
 
 def load_model(path):
     """Return the model in a checkpoint and its settings, a dict; end the program where it does not fit."""
-    path = shown(pathlib.Path(path))
-    words = "is missing, damaged, or not of this main.py; undo an edit, or name another --savepath"
-    unfit = f"main.py: error: {path} {words}"
+    path = pathlib.Path(path)
+    unfit = (
+        f"{shown(path)} is missing, damaged, or not of this file; undo an edit, or name another --savepath"
+    )
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name]) for name in archive}
         description = json.loads(arrays.pop("description").item())
         saved, program = description["settings"], description["program"]
+        # Each value must be one that its flag would take.
         settings = {each.dest: (each.type or bool)(saved[each.dest]) for each in MODEL_FLAGS}
         if settings != saved or description["task"] != TASK:
-            sys.exit(unfit)
+            fail(unfit)
     except Exception:  # A damaged or foreign file raises all kinds.
-        sys.exit(unfit)
+        fail(unfit)
     model = AttentionModel(**settings)
     weights = {weight.path.removeprefix("model/"): weight for weight in model.weights}
     needed = {name: (*weight.shape, weight.dtype) for name, weight in weights.items()}
     if needed != {name: (*array.shape, array.dtype.name) for name, array in arrays.items()}:
-        sys.exit(unfit)
+        fail(unfit)
     for name, weight in weights.items():
         weight.assign(arrays[name])
     if program != FILE_HASH:
-        print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
+        print(f"main.py: main.py has changed since {shown(path)} was trained", file=sys.stderr)
     return model, settings
 
 

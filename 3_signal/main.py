@@ -9,6 +9,8 @@ occurs after the signal.
 
 The signal's vector looks like any other letter's, and attention does not see in which order letters
 come. With --pos_enc, each position adds a vector of its own to its letter.
+
+The lesson begins at `class Task`. What stands before it reads the flags and imports the packages.
 """
 
 # /// script
@@ -25,7 +27,6 @@ import math
 import os
 import pathlib
 import secrets
-import shlex
 import sys
 import tempfile
 
@@ -35,16 +36,15 @@ TASK = "Signal"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def above(bound, most=2**32, kind=int):
-    """Return a type for argparse: numbers of a kind, above a bound and below another."""
+def whole(least, most=2**32 - 1):
+    """Return a type for argparse: a whole number from least to most."""
 
-    def number(text):
-        if not bound < kind(text) < most:
-            raise argparse.ArgumentTypeError(f"must be above {bound} and below {most}, not {text}")
-        return kind(text)
+    def integer(text):
+        if not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"must be a number from {least} to {most}, not {text}")
+        return int(text)
 
-    number.__name__ = kind.__name__  # What the help shows.
-    return number
+    return integer
 
 
 def folder(text):
@@ -60,24 +60,29 @@ flag = parser.add_argument
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
-flag("--steps", type=above(0), default=2000, help="training steps (%(default)s)")
-flag("--batchsize", type=above(0), default=100, help="sequences per training step (%(default)s)")
-flag("--lr", type=above(0, kind=float), default=1e-3, help="Adam's learning rate (%(default)s)")
+flag("--steps", type=whole(1), default=2000, help="training steps (%(default)s)")
+flag("--batchsize", type=whole(1), default=100, help="sequences per training step (%(default)s)")
+flag("--lr", type=float, default=1e-3, help="Adam's learning rate (%(default)s)")
 flag("--savepath", type=folder, default=HERE / "models", help="for the model (models/ beside main.py)")
 flag("--plotpath", type=folder, default=HERE / "plots", help="for the images (plots/ beside main.py)")
-flag("--print_every", type=above(0), default=50, help="training steps per loss line (%(default)s)")
-flag("--save_every", type=above(0), default=500, help="training steps per checkpoint (%(default)s)")
-flag("--seed", type=above(-1), help="makes a run repeatable (none)")
-MODEL_FLAGS = (  # What describes a model: it is saved with the model, and --test takes it from there.
-    flag("--max_len", type=above(0), default=10, help="letters after the signal (%(default)s)"),
-    flag("--vocab_size", type=above(0, 27), default=3, help="letters (%(default)s)"),
-    flag("--hidden", type=above(0), default=64, help="encoding dimensions (%(default)s)"),
+flag("--print_every", type=whole(1), default=50, help="training steps per loss line (%(default)s)")
+flag("--save_every", type=whole(1), default=500, help="training steps per checkpoint (%(default)s)")
+flag("--seed", type=whole(0), help="makes a run repeatable (none)")
+MODEL_FLAGS = (  # These describe the model. They are saved with it, and --test reads them from there.
+    flag("--max_len", type=whole(1), default=10, help="letters after the signal (%(default)s)"),
+    flag("--vocab_size", type=whole(1, 26), default=3, help="letters (%(default)s)"),
+    flag("--hidden", type=whole(1), default=64, help="encoding dimensions (%(default)s)"),
     flag("--pos_enc", action="store_true", help="add positional encodings to the letters (off)"),
-    flag("--enc_layers", type=above(-1), default=1, help="encoder layers (%(default)s)"),
+    flag("--enc_layers", type=whole(0), default=1, help="encoder layers (%(default)s)"),
 )
 sample = parser.add_mutually_exclusive_group()
 sample.add_argument("--signal", type=str.upper, metavar="A", help="the signal (random)")
 sample.add_argument("--input", type=str.upper, metavar="TEXT", help="test this, such as BBABC (random)")
+
+
+def fail(message):
+    """End the program with one line on standard error."""
+    parser.exit(1, f"{parser.prog}: error: {message}\n")
 
 
 def shown(path):
@@ -92,6 +97,8 @@ def parse_arguments(argv=None, saved=None):
     Ends the program with one line where no model can do what they say, or not this one.
     """
     args = parser.parse_args(argv, argparse.Namespace(**(saved or {})))
+    if not 0 < args.lr < math.inf:
+        parser.error(f"argument --lr: must be a number above 0, not {args.lr}")
     args.settings = {each.dest: vars(args)[each.dest] for each in MODEL_FLAGS}
     args.variant = "_pos_enc" if args.pos_enc else ""
     args.variant += "" if args.enc_layers == 1 else f"_{args.enc_layers}_layers"
@@ -103,20 +110,25 @@ def parse_arguments(argv=None, saved=None):
         parser.error("argument --input: the text is empty; write one such as BBABC")
     if args.signal is not None and len(args.signal) != 1:
         parser.error(f"argument --signal: takes one letter, not {args.signal!r}")
-    args.test = bool(args.test or not args.train and (args.plot or args.signal or args.input))
+    if not args.train and (args.plot or args.signal or args.input):
+        args.test = True
     if not (args.train or args.test):
         parser.exit(2, parser.format_help())
-    known = LETTERS[: args.vocab_size] if args.train or saved else LETTERS
+    sizes_known = args.train or saved  # Else they are still to be read from the checkpoint.
+    known = LETTERS[: args.vocab_size] if sizes_known else LETTERS
     for name in ("signal", "input"):
         for letter in vars(args)[name] or "":
             if letter not in known:
                 parser.error(f"argument --{name}: {letter!r} is not one of {known!r}")
-    if (args.train or saved) and len(args.input or "") > args.max_len + 1:
+    if sizes_known and len(args.input or "") > args.max_len + 1:
         parser.error(f"argument --input: takes {args.max_len + 1} letters at most, with the signal")
     if not args.train and not os.path.exists(args.checkpoint):
-        flags = [word for word in argv or sys.argv[1:] if word not in ("--test", "--plot")]
-        words = " ".join(map(shlex.quote, ["--train", *flags]))
-        parser.exit(1, f"main.py: error: there is no {shown(args.checkpoint)} yet; train it with {words}\n")
+        chosen = {**args.settings, "savepath": args.savepath}
+        words = ["--train"]
+        for name, value in chosen.items():
+            if value != parser.get_default(name):
+                words.append(f"--{name}" if value is True else f"--{name} {value}")
+        fail(f"there is no {shown(args.checkpoint)} yet; train it with {' '.join(words)}")
     return args
 
 
@@ -126,11 +138,11 @@ if __name__ == "__main__":
 # --- The packages -----------------------------------------------------------------------
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
-# What you have set yourself wins.
+# These three only if you have not set them yourself.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer messages.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more kinds of processors,
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")  # and with any number of cores.
-notebook = "IPython" in sys.modules  # It runs this file in its own process.
+notebook = "IPython" in sys.modules
 # With a backend that it does not know, matplotlib cannot be imported; see choose_backend().
 backend = None if notebook else os.environ.pop("MPLBACKEND", None)
 gc.disable()  # With garbage collection, the imports take a third more processor time.
@@ -151,10 +163,10 @@ except ImportError as error:
     remedy = "activate .venv, see README.md"
     if sys.prefix != sys.base_prefix:  # In a virtual environment.
         remedy = "python -m pip install -r requirements.txt"
-    sys.exit(f"main.py: error: {error} (in {sys.executable}); {remedy}")
+    fail(f"{error} (in {sys.executable}); {remedy}")
 if backend is not None:
     os.environ["MPLBACKEND"] = backend
-if __name__ == "__main__" and not notebook:
+if __name__ == "__main__" and not notebook:  # In a process of its own.
     gc.freeze()  # Later collections skip what was imported.
 gc.enable()
 
@@ -231,7 +243,7 @@ class Attention(tf.keras.layers.Layer):
 class EncoderLayer(tf.keras.layers.Layer):
     """Self-attention, then two dense layers; after each part, a residual connection and layer normalization.
 
-    Sections 3.1 and 3.3 of Vaswani et al. (2017), with one head and without projections.
+    Sections 3.1 and 3.3 of Vaswani et al. (2017), with one head and without the matrices W_Q, W_K, W_V, W_O.
     Call with float32 (batch, length, hidden).
 
     Returns:
@@ -282,7 +294,7 @@ class AttentionModel(tf.keras.Model):
     def call(self, inputs):
         encoding = self.embedding(inputs)  # (batch, length, hidden)
         if self.positional_encoding is not None:
-            encoding += self.positional_encoding[:, : tf.shape(inputs)[1]]
+            encoding += self.positional_encoding[:, : tf.shape(inputs)[1]]  # (1, length, hidden)
         encoder_weights = []
         for encoder_layer in self.encoder:
             encoding, layer_weights = encoder_layer(encoding)  # (batch, length, hidden)
@@ -316,18 +328,19 @@ def train(args):
     optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
-    @tf.function(jit_compile=True)
+    @tf.function(jit_compile=True)  # The whole loop is compiled once, into one piece of machine code.
     def run_steps(inputs, answers):  # One batch for each training step.
         loss = 0.0  # Else TensorFlow traces the loop once more, to find out the type.
         for index in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
-                logits, *_ = model(inputs[index])
+                logits = model(inputs[index])[0]
                 loss = loss_function(answers[index], logits)
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call costs more than a small step, so it makes several: at most 50, and a divisor of both intervals.
+    # Calling run_steps costs more than a small training step. So each call makes several: at most 50, and
+    # a number that divides both intervals.
     per_call = math.gcd(50, args.print_every, args.save_every)
     losses, step, saved = [], 0, False
     try:
@@ -336,7 +349,7 @@ def train(args):
             loss = float(run_steps(inputs, answers))
             step += len(inputs)
             if not math.isfinite(loss):
-                sys.exit(f"main.py: error: the loss at step {step} is not finite; lower --lr")
+                fail(f"the loss at step {step} is not finite; lower --lr")
             if step % args.print_every == 0 or step == args.steps:
                 losses.append((step, loss))
                 print(f"Iteration {step} - Loss {loss}", flush=True)
@@ -478,8 +491,8 @@ def save_figure(figure, path):
 
 # --- Saving and loading -----------------------------------------------------------------
 
-SOURCE = pathlib.Path(__file__).read_text(encoding="utf-8")  # As text, all line ends are the same.
-FILE_HASH = hashlib.sha256(SOURCE.encode()).hexdigest()
+PROGRAM = pathlib.Path(__file__).read_text(encoding="utf-8")  # As text, all line ends are the same.
+FILE_HASH = hashlib.sha256(PROGRAM.encode()).hexdigest()
 
 
 @contextlib.contextmanager
@@ -489,7 +502,7 @@ def writing(path):
         yield
     except OSError as error:
         reason = f"{shown(path)} cannot be written ({error.strerror or error})"
-        sys.exit(f"{parser.prog}: error: {reason}; --savepath and --plotpath can name other folders")
+        fail(f"{reason}; --savepath and --plotpath can name other folders")
 
 
 def check_folder(folder):
@@ -501,9 +514,9 @@ def check_folder(folder):
 
 def write_file(path, write):
     """Write path by write(file), whole or not at all."""
-    check_folder(path.parent)
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Another run may write here, too.
     with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with part.open("xb") as file:
                 write(file)
@@ -516,8 +529,8 @@ def save_model(args, model, step):
     """Save a model after this training step, and what it takes to build it, as a NumPy archive."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
     assert len(arrays) == len(model.weights), "two layers have the same name"
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        sys.exit(f"main.py: error: not all weights at step {step} are finite; lower --lr")
+    if not all(np.isfinite(array).all() for array in arrays.values()):  # The last step may have broken them.
+        fail(f"not all weights at step {step} are finite; lower --lr")
     description = dict(task=TASK, step=step, settings=args.settings, program=FILE_HASH)
     arrays["description"] = json.dumps(description)
     write_file(args.checkpoint, lambda file: np.savez(file, **arrays))
@@ -525,28 +538,30 @@ def save_model(args, model, step):
 
 def load_model(path):
     """Return the model in a checkpoint and its settings, a dict; end the program where it does not fit."""
-    path = shown(pathlib.Path(path))
-    words = "is missing, damaged, or not of this main.py; undo an edit, or name another --savepath"
-    unfit = f"main.py: error: {path} {words}"
+    path = pathlib.Path(path)
+    unfit = (
+        f"{shown(path)} is missing, damaged, or not of this file; undo an edit, or name another --savepath"
+    )
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name]) for name in archive}
         description = json.loads(arrays.pop("description").item())
         saved, program = description["settings"], description["program"]
+        # Each value must be one that its flag would take.
         settings = {each.dest: (each.type or bool)(saved[each.dest]) for each in MODEL_FLAGS}
         if settings != saved or description["task"] != TASK:
-            sys.exit(unfit)
+            fail(unfit)
     except Exception:  # A damaged or foreign file raises all kinds.
-        sys.exit(unfit)
+        fail(unfit)
     model = AttentionModel(**settings)
     weights = {weight.path.removeprefix("model/"): weight for weight in model.weights}
     needed = {name: (*weight.shape, weight.dtype) for name, weight in weights.items()}
     if needed != {name: (*array.shape, array.dtype.name) for name, array in arrays.items()}:
-        sys.exit(unfit)
+        fail(unfit)
     for name, weight in weights.items():
         weight.assign(arrays[name])
     if program != FILE_HASH:
-        print(f"main.py: main.py has changed since {path} was trained", file=sys.stderr)
+        print(f"main.py: main.py has changed since {shown(path)} was trained", file=sys.stderr)
     return model, settings
 
 

@@ -5,8 +5,9 @@ another, and each time the pet follows. Here Ben is the first question, and `cat
 
     Anna dog Ben cat Cleo owl Dan hen Ben cat Dan hen Anna dog Dan hen
 
-The model is a language model. It reads such texts, and at each place it learns which word comes next. It
-begins below, at `class Attention`.
+The model is a language model. It reads such texts, and at each place it learns which word comes next.
+
+The lesson begins at `class Attention`. What stands before it is about flags, packages and data.
 """
 
 # /// script
@@ -21,12 +22,10 @@ import json
 import math
 import os
 import pathlib
-import shlex
 import sys
 
-# --- The flags --------------------------------------------------------------------------
+# --- The texts --------------------------------------------------------------------------
 
-TASK = "Transformer"
 NAMES = "Anna Ben Cleo Dan Eva Finn Gus Hana Ian Jill Kai Lena Max Nora Omar Pia".split()
 PETS = "dog cat owl hen pig rat frog goat fish duck crab toad newt pony lamb mole".split()
 
@@ -38,12 +37,17 @@ def vocabulary(pairs):
 
 def answers(words):
     """Return what is right: a dict from each place where a name comes again to the pet of that name."""
-    names = range(0, len(words), 2)
-    return {place: words[words.index(words[place]) + 1] for place in names if words[place] in words[:place]}
+    pet_of, right = {}, {}
+    for place in range(0, len(words), 2):
+        if words[place] in pet_of:
+            right[place] = pet_of[words[place]]
+        elif place + 1 < len(words):
+            pet_of[words[place]] = words[place + 1]
+    return right
 
 
 def read(text, pairs):
-    """Return the words of a user's text, a list of str; refuse a text that is none for this model."""
+    """Return the words of a user's text, a list of str; refuse a text that this model cannot read."""
     known = {word.lower(): word for word in vocabulary(pairs)}
     words = [known.get(word.lower()) for word in text.split()]
     if None in words:
@@ -59,16 +63,20 @@ def read(text, pairs):
     return words
 
 
-def above(bound, most=2**32, kind=int):
-    """Return a type for argparse: numbers of a kind, above a bound and below another."""
+# --- The flags --------------------------------------------------------------------------
 
-    def number(text):
-        if not bound < kind(text) < most:
-            raise argparse.ArgumentTypeError(f"must be above {bound} and below {most}, not {text}")
-        return kind(text)
+TASK = "Transformer"
 
-    number.__name__ = kind.__name__  # What the help shows.
-    return number
+
+def whole(least, most=2**32 - 1):
+    """Return a type for argparse: a whole number from least to most."""
+
+    def integer(text):
+        if not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"must be a number from {least} to {most}, not {text}")
+        return int(text)
+
+    return integer
 
 
 def folder(text):
@@ -86,21 +94,26 @@ flag = parser.add_argument
 flag("--train", action="store_true", help="train a model and save it")
 flag("--test", action="store_true", help="show what the saved model answers, how, and how well")
 flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
-flag("--steps", type=above(0), default=1500, help="training steps (%(default)s)")
-flag("--batchsize", type=above(0), default=100, help="texts per training step (%(default)s)")
-flag("--lr", type=above(0, kind=float), default=1e-3, help="Adam's learning rate (%(default)s)")
+flag("--steps", type=whole(1), default=1500, help="training steps (%(default)s)")
+flag("--batchsize", type=whole(1), default=100, help="texts per training step (%(default)s)")
+flag("--lr", type=float, default=1e-3, help="Adam's learning rate (%(default)s)")
 flag("--savepath", type=folder, default=HERE / "models", help="for the model (models/ beside this)")
 flag("--plotpath", type=folder, default=HERE / "plots", help="for the images (plots/ beside this)")
-flag("--print_every", type=above(0), default=50, help="training steps per loss line (%(default)s)")
-flag("--save_every", type=above(0), default=500, help="training steps per checkpoint (%(default)s)")
-flag("--seed", type=above(-1), help="makes a run repeatable (none)")
-MODEL_FLAGS = (  # What describes a model: it is saved with the model, and --test takes it from there.
-    flag("--pairs", type=above(0, 9), default=4, help="at most, in a text (%(default)s)"),
-    flag("--hidden", type=above(0), default=32, help="numbers in a word's vector (%(default)s)"),
-    flag("--layers", type=above(0), default=2, help="blocks, one after the other (%(default)s)"),
-    flag("--heads", type=above(0), default=4, help="heads of each attention (%(default)s)"),
+flag("--print_every", type=whole(1), default=50, help="training steps per loss line (%(default)s)")
+flag("--save_every", type=whole(1), default=500, help="training steps per checkpoint (%(default)s)")
+flag("--seed", type=whole(0), help="makes a run repeatable (none)")
+MODEL_FLAGS = (  # These describe the model. They are saved with it, and --test reads them from there.
+    flag("--pairs", type=whole(1, 8), default=4, help="pairs in a text, at most (%(default)s)"),
+    flag("--hidden", type=whole(1), default=32, help="numbers in a word's vector (%(default)s)"),
+    flag("--layers", type=whole(1), default=2, help="blocks, one after the other (%(default)s)"),
+    flag("--heads", type=whole(1), default=4, help="heads of each attention (%(default)s)"),
 )
 flag("--input", type=str, metavar="TEXT", help='the text, such as "Anna dog Ben cat Anna" (random)')
+
+
+def fail(message):
+    """End the program with one line on standard error."""
+    parser.exit(1, f"{parser.prog}: error: {message}\n")
 
 
 def shown(path):
@@ -115,24 +128,29 @@ def parse_arguments(argv=None, saved=None):
     Ends the program with one line where no model can do what they say, or not this one.
     """
     args = parser.parse_args(argv, argparse.Namespace(**(saved or {})))
+    if not 0 < args.lr < math.inf:
+        parser.error(f"argument --lr: must be a number above 0, not {args.lr}")
     args.settings = {each.dest: vars(args)[each.dest] for each in MODEL_FLAGS}
     args.checkpoint = args.savepath / "transformer.npz"
     for name, value in (saved or {}).items():
         if args.settings[name] != value:
             parser.error(f"argument --{name}: it is {value} in {shown(args.checkpoint)}; leave it out")
-    args.test = bool(args.test or not args.train and (args.plot or args.input is not None))
+    if not args.train and (args.plot or args.input is not None):
+        args.test = True
     if not (args.train or args.test):
         parser.exit(2, parser.format_help())
-    if (args.train or saved) and args.hidden % args.heads:
+    sizes_known = args.train or saved  # Else they are still to be read from the checkpoint.
+    if sizes_known and args.hidden % args.heads:
         parser.error(f"argument --hidden: {args.hidden} cannot be divided among --heads {args.heads}")
     if args.input is not None:
-        args.input = read(args.input, args.pairs if args.train or saved else 8)
+        args.input = read(args.input, args.pairs if sizes_known else 8)
     if not args.train and not os.path.exists(args.checkpoint):
-        flags = [word for word in argv or sys.argv[1:] if word not in ("--test", "--plot")]
-        words = " ".join(map(shlex.quote, ["--train", *flags]))
-        parser.exit(
-            1, f"transformer.py: error: there is no {shown(args.checkpoint)} yet; train it with {words}\n"
-        )
+        chosen = {**args.settings, "savepath": args.savepath}
+        words = ["--train"]
+        for name, value in chosen.items():
+            if value != parser.get_default(name):
+                words.append(f"--{name}" if value is True else f"--{name} {value}")
+        fail(f"there is no {shown(args.checkpoint)} yet; train it with {' '.join(words)}")
     return args
 
 
@@ -141,11 +159,12 @@ if __name__ == "__main__":
 
 # --- The packages -----------------------------------------------------------------------
 
-# The main.py beside this file prepares the imports, saves files and draws.
+# The main.py beside this file prepares the imports, saves files and shows pictures. In a notebook, a plain
+# `import main` could find another lesson's.
 lesson = importlib.util.spec_from_file_location("lesson_3", HERE / "main.py")
 lesson_3 = importlib.util.module_from_spec(lesson)
 lesson.loader.exec_module(lesson_3)
-lesson_3.parser.prog = parser.prog  # It speaks in our name.
+lesson_3.parser.prog = parser.prog  # Its messages begin with our name.
 
 import matplotlib.pyplot as pyplot
 import numpy as np
@@ -164,7 +183,8 @@ def next_batch(generator, pairs, *shape, introduced=None):
     names = np.broadcast_to(np.arange(2 * pairs), (*shape, 2 * pairs))
     names = generator.permuted(names, axis=-1)  # (*shape, 2 * pairs). All are different.
     pets = generator.integers(2 * pairs, 4 * pairs, size=names.shape)  # One for each name; some are the same.
-    # A text has 2 * pairs turns, each a name and its pet: first each new name, then questions at random.
+    # A text has 2 * pairs turns, each a name and its pet: first each new name, then questions at random. With
+    # turns 0 1 2 3 1 3 0 3, it introduces four names, and then asks for the second one, the fourth, ...
     turns = np.arange(2 * pairs)
     questions = generator.integers(introduced, size=names.shape)
     turns = np.where(turns < introduced, turns, questions)  # (*shape, 2 * pairs): whose turn it is.
@@ -179,6 +199,8 @@ class Attention(tf.keras.layers.Layer):
     """Self-attention with heads and a causal mask.
 
     Section 3.2 of Vaswani et al. (2017), "Attention is all you need", https://arxiv.org/abs/1706.03762.
+    Query, key and value are made here, each by a matrix of its own. The residual connection and the
+    normalization, part of Attention in Lesson 3, stand in Block.
 
     Call with float32 (batch, words, hidden).
 
@@ -224,7 +246,7 @@ class Attention(tf.keras.layers.Layer):
 
 
 class Block(tf.keras.layers.Layer):
-    """Attention, then two dense layers. Each part gets normalized vectors, and its result is added to them.
+    """Attention, then two dense layers. Each reads a normalized copy of the vectors, and adds to the vectors.
 
     Lesson 3 normalizes the sum, as Vaswani et al. do. To normalize before each part is usual today: Xiong et
     al. (2020), https://arxiv.org/abs/2002.04745. Call with float32 (batch, words, hidden).
@@ -244,9 +266,9 @@ class Block(tf.keras.layers.Layer):
 
     def call(self, vectors):
         found, weights = self.attention(self.norm_1(vectors))  # (batch, words, hidden)
-        vectors += found
+        vectors = vectors + found  # The residual connection.
         expanded = self.expand(self.norm_2(vectors))  # (batch, words, 2 · hidden)
-        vectors += self.contract(expanded)  # (batch, words, hidden)
+        vectors = vectors + self.contract(expanded)  # (batch, words, hidden)
         return vectors, weights
 
 
@@ -290,7 +312,7 @@ class Transformer(tf.keras.Model):
 
 
 def train(args):
-    """Train a model and save it; print its loss.
+    """Train a model and save it; print its loss, the mean over the steps of a call.
 
     A loss that is not finite ends the program. Ctrl-C ends it, too, and saves the model. But an
     earlier model stays if this training has not yet saved a checkpoint of its own.
@@ -309,7 +331,7 @@ def train(args):
     optimizer = tf.keras.optimizers.Adam(args.lr)
     optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
 
-    @tf.function(jit_compile=True)
+    @tf.function(jit_compile=True)  # The whole loop is compiled once, into one piece of machine code.
     def run_steps(words, next_words):  # One batch for each training step. Returns the steps' mean loss.
         total = 0.0
         for index in tf.range(len(words)):
@@ -322,7 +344,8 @@ def train(args):
             total += loss
         return total / len(words)
 
-    # A call costs more than a small step, so it makes several: at most 50, and a divisor of both intervals.
+    # Calling run_steps costs more than a small training step. So each call makes several: at most 50, and
+    # a number that divides both intervals.
     per_call = math.gcd(50, args.print_every, args.save_every)
     losses, step, saved = [], 0, False
     try:
@@ -332,7 +355,7 @@ def train(args):
             loss = float(run_steps(texts[..., :-1], texts[..., 1:]))
             step += len(texts)
             if not math.isfinite(loss):
-                sys.exit(f"transformer.py: error: the loss at step {step} is not finite; lower --lr")
+                fail(f"the loss at step {step} is not finite; lower --lr")
             if step % args.print_every == 0 or step == args.steps:
                 losses.append((step, loss))
                 print(f"Iteration {step} - Loss {loss}", flush=True)
@@ -359,28 +382,29 @@ def test(args, model):
     """Print a model's answers to a text, its attention and accuracy; with --plot, draw the attention."""
     generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the data of the training.
     pairs, known = args.pairs, vocabulary(args.pairs)
-    words = [known[number] for number in next_batch(generator, pairs, introduced=pairs)]
-    words = args.input or words  # The drawn one is drawn in any case, so that the texts below stay the same.
-    right = answers(words)
-    print(f"\nText: \n{' '.join(words)}")
-    words = words[: max(right) + 1]  # Up to the last question.
+    text = [known[number] for number in next_batch(generator, pairs, introduced=pairs)]
+    if args.input:  # In place of the drawn one, so that the texts below stay the same.
+        text = args.input
+    right = answers(text)
+    print(f"\nText: \n{' '.join(text)}")
+    words = text[: max(right) + 1]  # Up to the last question.
     logits, weights = model(np.array([[known.index(word) for word in words]]))
-    *earlier, last = np.array(weights)[:, 0]  # Each (heads, words, words).
-    pets = np.arange(1, min(right), 2)  # Places before the first question; an owner stands before each.
-    for layer, heads in enumerate(earlier, start=1):
-        head = heads[:, pets, pets - 1].mean(axis=-1).argmax()  # The one that attends most to the owners.
+    layers = [layer_weights[0].numpy() for layer_weights in weights]  # Each (heads, words, words).
+    pets = np.arange(1, min(right), 2)  # The places of the pets before the first question.
+    for layer, heads in enumerate(layers[:-1], start=1):
+        on_owners = heads[:, pets, pets - 1]  # (heads, pets): each pet stands after its owner.
+        head = on_owners.mean(axis=-1).argmax()
         print(f"\nLayer {layer}, head {head + 1}, what each pet attended mainly to:")
         for place in pets:
-            to = heads[head, place].argmax()
-            print(f"{words[place]} at word {place}: {words[to]} at word {to} ({heads[head, place, to]:.3f})")
+            print(f"{words[place]} at word {place}: {mainly(words, heads[head, place])}")
     for place, pet in right.items():
         print(f"\nQuestion at word {place}: {words[place]}")
         print(f"Prediction: {known[np.argmax(logits[0, place])]}")
         print(f"Truth: {pet}")
-        for head in np.argsort(-last[:, place].max(axis=-1)):  # The best first.
-            to = last[head, place].argmax()
-            found = f"{words[to]} at word {to} ({last[head, place, to]:.3f})"
-            print(f"Layer {len(weights)}, head {head + 1}, attended mainly to: {found}")
+        rows = layers[-1][:, place]  # (heads, words)
+        for head in np.argsort(-rows.max(axis=-1)):  # The largest weight first.
+            found = mainly(words, rows[head])
+            print(f"Layer {len(layers)}, head {head + 1}, attended mainly to: {found}")
 
     first = 2 * pairs  # The first question comes when all pairs have been introduced.
     correct = []
@@ -391,8 +415,14 @@ def test(args, model):
     print(f"\nAccuracy on {len(correct)} new texts of {pairs} pairs: ", end="")
     print(f"{np.mean(correct):.2%} of first questions", flush=True)
     if args.plot:
-        for layer, heads in enumerate([*earlier, last], start=1):
+        for layer, heads in enumerate(layers, start=1):
             draw_heads(f"Layer {layer}", heads, words, args.plotpath / f"transformer_layer_{layer}.png")
+
+
+def mainly(words, weights):
+    """Return the word with the largest of the weights, float (words,), as text: "cat at word 3 (0.985)"."""
+    place = weights.argmax()
+    return f"{words[place]} at word {place} ({weights[place]:.3f})"
 
 
 # --- Drawing ----------------------------------------------------------------------------
@@ -423,16 +453,16 @@ def draw_heads(title, heads, words, path):
 
 # --- Saving and loading -----------------------------------------------------------------
 
-SOURCE = pathlib.Path(__file__).read_text(encoding="utf-8")  # As text, all line ends are the same.
-FILE_HASH = hashlib.sha256(SOURCE.encode()).hexdigest()
+PROGRAM = pathlib.Path(__file__).read_text(encoding="utf-8")  # As text, all line ends are the same.
+FILE_HASH = hashlib.sha256(PROGRAM.encode()).hexdigest()
 
 
 def save_model(args, model, step):
     """Save a model after this training step, and what it takes to build it, as a NumPy archive."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
     assert len(arrays) == len(model.weights), "two layers have the same name"
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        sys.exit(f"transformer.py: error: not all weights at step {step} are finite; lower --lr")
+    if not all(np.isfinite(array).all() for array in arrays.values()):  # The last step may have broken them.
+        fail(f"not all weights at step {step} are finite; lower --lr")
     description = dict(task=TASK, step=step, settings=args.settings, program=FILE_HASH)
     arrays["description"] = json.dumps(description)
     lesson_3.write_file(args.checkpoint, lambda file: np.savez(file, **arrays))
@@ -440,28 +470,30 @@ def save_model(args, model, step):
 
 def load_model(path):
     """Return the model in a checkpoint and its settings, a dict; end the program where it does not fit."""
-    path = shown(pathlib.Path(path))
-    words = "is missing, damaged, or not of this transformer.py; undo an edit, or name another --savepath"
-    unfit = f"transformer.py: error: {path} {words}"
+    path = pathlib.Path(path)
+    unfit = (
+        f"{shown(path)} is missing, damaged, or not of this file; undo an edit, or name another --savepath"
+    )
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name]) for name in archive}
         description = json.loads(arrays.pop("description").item())
         saved, program = description["settings"], description["program"]
+        # Each value must be one that its flag would take.
         settings = {each.dest: (each.type or bool)(saved[each.dest]) for each in MODEL_FLAGS}
         if settings != saved or description["task"] != TASK:
-            sys.exit(unfit)
+            fail(unfit)
     except Exception:  # A damaged or foreign file raises all kinds.
-        sys.exit(unfit)
+        fail(unfit)
     model = Transformer(**settings)
     weights = {weight.path.removeprefix("model/"): weight for weight in model.weights}
     needed = {name: (*weight.shape, weight.dtype) for name, weight in weights.items()}
     if needed != {name: (*array.shape, array.dtype.name) for name, array in arrays.items()}:
-        sys.exit(unfit)
+        fail(unfit)
     for name, weight in weights.items():
         weight.assign(arrays[name])
     if program != FILE_HASH:
-        print(f"transformer.py: transformer.py has changed since {path} was trained", file=sys.stderr)
+        print(f"transformer.py: transformer.py has changed since {shown(path)} was trained", file=sys.stderr)
     return model, settings
 
 

@@ -165,7 +165,7 @@ TRAINS_THE_SAME = {
 TRAINS_OTHERWISE = {
     "the softmax": ("tf.nn.softmax(", "tf.nn.sigmoid("),
     "the learning rate": ("default=1e-", "default=2e-"),
-    "the steps": ('"--steps", type=above(0), default=', '"--steps", type=above(0), default=1'),
+    "the steps": ('"--steps", type=whole(1), default=', '"--steps", type=whole(1), default=1'),
     "the batch": ("default=100,", "default=50,"),
     "a size": ("default=64", "default=32"),
     "the letters": ("ABC", "ACB"),
