@@ -493,7 +493,8 @@ def load_model(path):
     for name, weight in weights.items():
         weight.assign(arrays[name])
     if program != FILE_HASH:
-        print(f"transformer.py: transformer.py has changed since {shown(path)} was trained", file=sys.stderr)
+        name = pathlib.Path(__file__).name
+        print(f"transformer.py: {name} is not the program that trained {shown(path)}", file=sys.stderr)
     return model, settings
 
 

@@ -53,7 +53,7 @@ def test_the_transformer_has_the_copies_that_it_needs_before_it_can_import():
     for copy in definitions("transformer").values():
         copy = copy.replace("lesson_3.", "").replace("transformer.py", "main.py")
         copies += copy.replace("Transformer(", "AttentionModel(") in lesson
-    assert copies == 5
+    assert copies >= 5
 
 
 @every_program

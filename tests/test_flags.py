@@ -93,7 +93,7 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task, tmp_path
     python = (sys.executable, "-I", "-S")
     described = program.run(task, "--help", python=python)
     assert described.returncode == 0 and not described.stderr
-    assert re.search(r"^  --steps int .*\(\d+\)$", described.stdout, re.MULTILINE)
+    assert re.search(r"^  --steps \w+ .*\(\d+\)$", described.stdout, re.MULTILINE)
     no_mode = program.run(task, "--steps", 5, python=python)
     assert (no_mode.returncode, no_mode.stdout, no_mode.stderr) == (2, "", described.stdout)
     for words in (("--train", "--steps", "none"), ("--test", "--input", "Ä")):

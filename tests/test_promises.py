@@ -39,7 +39,7 @@ def test_each_variant_is_a_model_of_its_own(task, tmp_path):
         missing = program.in_process(task, "--test", *flags, "--hidden", 8, *paths)
         program.refused(missing, 1, models)
         advice = shlex.split(missing.stderr[missing.stderr.index("--train") :])
-        plots += program.plots(program.output_of(task, *advice, "--plot", "--steps", 1))
+        plots += program.plots(program.output_of(task, *advice, "--plot", "--steps", 1, *paths))
         assert len(program.files(models)) == number
         printed = program.parse(program.output_of(task, "--plot", *flags, *paths))
         plots += printed["plots"]

@@ -24,7 +24,7 @@ Setup.__doc__ = (
     """What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003"."""
 )
 # Calls that say, draw or save something: what they get, and what they do with it, trains nothing.
-ASIDE = re.compile(r"print|sys\.exit|parser\.\w+|\w*Error|(check|draw|load|save|write)(_\w+)?")
+ASIDE = re.compile(r"print|fail|sys\.exit|parser\.\w+|\w*Error|(check|draw|load|save|write)(_\w+)?")
 
 
 class TrainingError(Exception):
