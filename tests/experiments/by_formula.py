@@ -97,14 +97,14 @@ def two_arrows():
     query = np.array((3, 1))
     cases = {
         "similar direction": (2, 2),
-        "across": (-1, 3),
-        "against": (-2, -2),
+        "at right angles": (-1, 3),
+        "opposite": (-3, -1),
         "twice as long": (4, 4),
     }
     page = new_page(6.1)
     for number, (title, key) in enumerate(cases.items()):
-        plane = new_plane(page, 4 * number + 0.1, 0.9, 3.8, 3.8, xlim=(-2.4, 4.4), ylim=(-2.4, 4.4))
-        plane.set(xticks=range(-2, 5), yticks=range(-2, 5), axisbelow=True)
+        plane = new_plane(page, 4 * number + 0.1, 0.9, 3.8, 3.8, xlim=(-3.3, 4.3), ylim=(-3.3, 4.3))
+        plane.set(xticks=range(-3, 5), yticks=range(-3, 5), axisbelow=True)
         plane.tick_params(length=0, labelbottom=False, labelleft=False)
         plane.grid(color="#e4e4e4", linewidth=1.5)
         plane.spines[:].set_visible(False)
@@ -117,7 +117,7 @@ def two_arrows():
                 write(plane, vector[0] - 0.2, vector[1] - down, name, colour, weight="bold")
         write(page, 4 * number + 2, 0.5, title, weight="bold")
         terms = " + ".join(f"{one} · {other}" for one, other in zip(query, map(short, key), strict=True))
-        write(page, 4 * number + 2, 5.05, terms.replace("−2", "(−2)").replace("−1", "(−1)"), GREY)
+        write(page, 4 * number + 2, 5.05, terms.replace("−3", "(−3)").replace("−1", "(−1)"), GREY)
         write(page, 4 * number + 2, 5.65, f"= {short(query @ key)}", size=SIZE + 7, weight="bold")
     return page.figure
 
