@@ -17,19 +17,14 @@ from matplotlib import pyplot
 from matplotlib.backends import backend_agg
 
 FLAGS = ("--train", "--test", "--plot", "--seed", 1, "--steps", 20, "--print_every", 10)
-NO_DISPLAY = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY", "MATPLOTLIBRC"))
+# There is no display, and what has been set for this process, or by it, is not there either.
+UNSET = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY", "MATPLOTLIBRC", "MPLBACKEND", "TF_NUM_INTRAOP_THREADS"))
 ENVIRONMENTS = {  # What a shell may have set, and what is put before the command.
     "no such backend": ({"MPLBACKEND": "a_backend", "KERAS_BACKEND": "jax"}, ()),
     "a notebook's, without its package": ({"MPLBACKEND": "module://no_such.backend_inline"}, ()),
-    "a window's, without a display, on one core": (
-        {
-            **NO_DISPLAY,
-            "MPLBACKEND": "TkAgg",
-            "TF_NUM_INTRAOP_THREADS": None,
-        },  # This process has set the last.
-        ("taskset", "-c", "0"),
-    ),
+    "that of matplotlibrc, on one core": ({}, ("taskset", "-c", "0")),
 }
+MATPLOTLIBRC = "backend: TkAgg\nimage.origin: lower\nfont.size: 20\n"  # A window.
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +48,31 @@ def test_settings_of_a_shell_change_neither_losses_nor_pictures(name, usual, tmp
         before = ()
     (tmp_path / "lesson").mkdir()
     shutil.copy(program.script(1), tmp_path / "lesson")
+    (tmp_path / "matplotlibrc").write_text(MATPLOTLIBRC, encoding="utf-8")
     python = (*before, sys.executable)
     main = pathlib.Path("lesson/main.py")
-    completed = program.run(main, *FLAGS, python=python, cwd=tmp_path, env=environment)
+    completed = program.run(main, *FLAGS, python=python, cwd=tmp_path, env=UNSET | environment)
     assert completed.returncode == 0 and not program.messages(completed), completed
     assert printed_and_drawn(completed.stdout, tmp_path / "lesson" / "plots") == usual and len(usual[1]) == 2
     model, *plots = re.findall(r" saved to (.+)\.$", completed.stdout, re.MULTILINE)
     assert model == str(main.parent / "models" / "checkpoint.npz") and (tmp_path / model).exists()
     assert {str(main.parent / "plots" / plot) for plot in usual[1]} == set(plots)
-    assert program.files(tmp_path) == ["lesson"] and len(program.files(tmp_path / "lesson")) == 3
+    assert (
+        program.files(tmp_path) == ["lesson", "matplotlibrc"] and len(program.files(tmp_path / "lesson")) == 3
+    )
+
+
+def test_a_window_of_the_kind_that_a_user_has_set_opens(savepath, tmp_path, monkeypatch):
+    main, shown = pathlib.Path(shutil.copy(program.script(1), tmp_path)), []
+    monkeypatch.setenv("MPLBACKEND", "module://a_window")
+    monkeypatch.setitem(sys.modules, "a_window", backend_agg)
+    monkeypatch.setattr(pyplot, "show", lambda: shown.append((pyplot.get_backend(), pyplot.get_fignums())))
+    try:
+        program.output_of(main, "--test", "--plot", "--savepath", savepath, "--plotpath", tmp_path)
+    finally:
+        pyplot.close("all")
+        pyplot.switch_backend("agg")
+    assert shown == [("module://a_window", [1])] and os.environ["MPLBACKEND"] == "module://a_window"
 
 
 def test_a_style_of_matplotlib_changes_no_picture(usual, tmp_path):

@@ -109,7 +109,7 @@ def test_what_a_test_shows_is_what_the_model_gives(variant, flags, letters, leng
     task, chosen = program.VARIANTS[variant]
     savepath = trained(variant).savepath
     flags = [word.replace("_", " ") if word[0] != "-" else word for word in flags.split()]
-    paths = ("--savepath", savepath, "--plotpath", tmp_path)
+    paths = ("--savepath", savepath, "--plotpath", tmp_path / "new")
     output, figures = drawn(task, "--plot", "--seed", 3, *chosen, *flags, *paths)
     printed = check_test(task, savepath, output, figures)
     assert letters in (None, printed["input"]) and len(printed["input"]) == printed["length"] == length

@@ -155,7 +155,7 @@ def test_a_short_training_beats_the_guesser(short, transformer):
 
 @pytest.mark.parametrize("text", (None, "Anna dog Ben cat aNNA", "ben CAT Dan owl Cleo owl Dan owl Ben cat"))
 def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, drawn, transformer):
-    flags = ("--test", "--plot", "--seed", 3, "--savepath", short.savepath, "--plotpath", tmp_path)
+    flags = ("--test", "--plot", "--seed", 3, "--savepath", short.savepath, "--plotpath", tmp_path / "new")
     output, figures = drawn("transformer", *flags, *(() if text is None else ("--input", text)))
     printed = last_page.parse(output)
     words, questions = printed.words, printed.questions
