@@ -182,6 +182,7 @@ def test_signal():
         marked = np.array([letters[letter] for letter in sequence])
         marked[0] += places[0]
         known += attend(query, marked)
+    known += [(np.sin(place), np.cos(place)) for place in range(4)]
     check(text(3), known, section(3, "By hand"))
 
 
@@ -191,7 +192,7 @@ def softmaxes(*logits):
 
 
 def test_transformer():
-    """The pets, the heads, the clock hands, the temperature, and a softmax with and without √depth."""
+    """The pets, the heads, the temperature, and a softmax with and without √depth."""
     unit, known = np.eye(4), []
     pairs = unit[[0, 1]] + unit[[2, 3]]
     products, logits, weights, _ = attend((0, 4), pairs[:, :2])
@@ -206,7 +207,6 @@ def test_transformer():
     means, _ = formula.attend([(4, 0), (0, 4)], unit, unit)
     swapped, _ = formula.attend([(4, 0), (0, 4)], unit, unit[::-1])
     known += [both, weights, (0.75, 0.25), *means, *swapped, means, swapped]
-    known += [(np.sin(place), np.cos(place)) for place in range(4)]
     products = np.random.default_rng(0).normal(size=(2, 10000, 64)).prod(axis=0).sum(axis=1)
     assert products.std() == pytest.approx(8, rel=0.03)
     sharp, soft = softmaxes((8, -8), (1, -1))

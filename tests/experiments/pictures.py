@@ -15,7 +15,6 @@ import tempfile
 import matplotlib
 import matplotlib.ticker
 import numpy as np
-from scipy import special
 
 from . import (
     by_formula,
@@ -164,45 +163,18 @@ def step_3(cache):
 # --- Lesson 3 -------------------------------------------------------------------------------------------
 
 
-def before_and_after(cache):
-    """Return what the first letter and the decoder attend to, after one training step and after all."""
-    page, inputs = new_page(11.8), measuring.spell(3, SHOWN[3]).inputs
-    looks = ((lesson_3.ONE_STEP, "#f0c09c"), (lesson_3.POSITIONS, WEIGHT))
-    titles = "Encoder: what the first letter attends to", "Decoder: what its query attends to"
-    write(page, 15.6, 0.5, "after all 2,000", WEIGHT, to="left", weight="bold")
-    write(page, 12, 0.5, "after one training step", "#b5713a", to="left")
-    for number, (title, output) in enumerate(zip(titles, (2, 1), strict=True)):
-        write(page, 0.5, 1.5 + 5.2 * number, title, to="right", weight="bold")
-        plane = new_plane(page, 1.5, 2 + 5.2 * number, 14, 3.6, ylim=(0, 0.5), yticks=(0, 0.2, 0.4))
-        for side, (setup, colour) in enumerate(looks):
-            rows = [np.ravel(model(inputs)[output])[:11] for model in cache.models(setup, TEN)]
-            least, middle, most = np.quantile(rows, (0, 0.5, 1), axis=0)
-            style = {"yerr": (middle - least, most - middle), "error_kw": {"linewidth": 2.5, "capsize": 4}}
-            plane.bar(np.arange(11) + 0.4 * side - 0.2, middle, 0.38, color=colour, **style)
-        plane.set_xticks(range(11), SHOWN[3], size=SIZE)
-        plane.tick_params(axis="x", length=0)
-    return page.figure
-
-
 def trace():
-    """Return what becomes of the first letter's vector: position, weights, what it gets, what is picked."""
+    """Return what becomes of the first letter's vector: its weights, what it gets, the decoder's weights."""
     text, model = SHOWN[3], model_of_the_page("signal_pos_enc")
-    logits, decoder, (encoder,) = model(measuring.spell(3, text).inputs)
+    _, decoder, (encoder,) = model(measuring.spell(3, text).inputs)
     first = encoder.numpy()[0, 0]
     shares = [first[[other == letter for other in text]].sum() for letter in "ABC"]
-    page = new_page(20)
+    page = new_page(12)
     for number, (title, heights, names, colour) in enumerate(
         (
-            (
-                "1. Each position adds a vector to its letter. How long is it?",
-                np.linalg.norm(model.positional_encoding[0], axis=-1),
-                text,
-                GREY,
-            ),
-            ("2. The first letter attends to all", first, text, WEIGHT),
-            ("3. So it gets a mean of the letters", shares, "ABC", VALUE),
-            ("4. The decoder attends to the first letter", decoder[0, 0].numpy(), text, WEIGHT),
-            ("5. How often? The probability of each count", special.softmax(logits[0, 0]), range(11), GREY),
+            ("1. The first letter attends to all", first, text, WEIGHT),
+            ("2. So it gets a mean of the letters", shares, "ABC", VALUE),
+            ("3. The decoder attends to the first letter", decoder[0, 0].numpy(), text, WEIGHT),
         )
     ):
         top = 0.5 + 4 * number
@@ -351,7 +323,7 @@ def choosing():
             plane.axhline(row, color="#e4e4e4", linewidth=1.5, zorder=0)
             if left < 4:
                 write(page, 2.8, 2.4 + 4.8 * (row + 0.6) / 5.2, name, to="left")
-    write(page, 0.3, 8.9, "dashed: who always says the most frequent pet", GREY, to="right")
+    write(page, 0.3, 8.9, "dashed: always guessing the most frequent pet", GREY, to="right")
     return page.figure
 
 
@@ -366,7 +338,7 @@ HEATMAPS = {1: ["encoder_decoder_attention.png"], 2: ["self_attention.png"]}  # 
 OF_MANY = {  # Those of __main__.LESSONS.
     1: (lineup, counting_curve, lengths),
     2: (step_3,),
-    3: (before_and_after, losses),
+    3: (losses,),
     "3_layers": (layers,),
     "3_transformer": (transformer_losses,),
 }
