@@ -117,11 +117,13 @@ def test_the_model_is_the_formula_and_sees_no_later_word(short, transformer):
     words = transformer.next_batch(np.random.default_rng(5), 4, 3)[:, :-1]
     reference = formula.Model(arrays)
     chances = reference.transformer(settings, words)
-    for outputs in (model.predict(words[:, :4], verbose=0) and model.predict(words, verbose=0), model(words)):
-        logits, weights = outputs
-        np.testing.assert_allclose(transformer.tf.nn.softmax(logits), chances, atol=1e-4)
-        for one, heads in zip(weights, reference.weights.values(), strict=True):
-            np.testing.assert_allclose(one, np.stack(heads, axis=1), atol=1e-4)
+    for length in (15, 4):  # One after the other, also by Keras's own way.
+        for logits, weights in (model(words[:, :length]), model.predict(words[:, :length], verbose=0)):
+            np.testing.assert_allclose(formula.softmax(logits), chances[:, :length], atol=1e-4)
+            for one, heads in zip(weights, reference.weights.values(), strict=True):
+                expected = np.stack(heads, axis=1)[:, :, :length, :length]
+                np.testing.assert_allclose(one, expected, atol=1e-4)
+    logits, _ = model(words)
     for last in (1, 7, 14):
         changed = words.copy()
         changed[:, last:] = (changed[:, last:] + 3) % 16
