@@ -74,7 +74,7 @@ def test_counting():
         swapped = weights @ unit[[1, 0, 2, 3]]
         assert (swapped == mean).all() == (not any(query))
     known += softmaxes((2, 1, 0, -1), (16, 8, 0, -8))
-    known += [(2.4, 5.4, 2.4 / 5.4)]  # Divided by the sum of the logits.
+    known += [(2.4, 5.4, 2.4 / 5.4), (np.e,)]  # Divided by the sum of the logits; what exp is a power of.
     letters, prices = dict(zip(" ABC", unit, strict=True)), dict(zip(" ABC", (0, 3, 5, 1), strict=True))
     for query in ((0, 2.8, 0, 0), (0, 0, 2.8, 0)):
         weights, mean = attend(query, [letters[letter] for letter in "AB BC"])[2:]

@@ -212,14 +212,15 @@ def words():
     page, middles, side = new_page(10), (2.7, 8, 13.3), 1.3
     for word, middle, vector, mean in zip(WORDS, middles, vectors, means, strict=True):
         write(page, middle, 0.5, f"{word}, now", weight="bold")
-        draw_cells(page, middle - 1.5 * side, 1, vector + mean, GREY, side=side)
-        draw_cells(page, middle - 1.5 * side, 7.3, vector, GREY, side=side)
+        for top, numbers in ((1, vector + mean), (7.3, vector)):
+            draw_box(page, middle, top + side / 2, "", fill="none", wide=3 * side + 0.3, high=side + 0.3)
+            draw_cells(page, middle - 1.5 * side, top, numbers, GREY, side=side)
         for column, name in enumerate(FEATURES):
-            write(page, middle + (column - 1) * side, 8.9, name, GREY, SIZE - 2)
-        write(page, middle, 9.6, word, weight="bold")
+            write(page, middle + (column - 1) * side, 9.05, name, GREY, SIZE - 2)
+        write(page, middle, 9.7, word, weight="bold")
     for (query, key), weight in np.ndenumerate(weights):
         asks = query == 2
-        ends = np.array([(middles[key] + 0.5 * (query - 1), 7.2), (middles[query] + 0.5 * (key - 1), 2.4)])
+        ends = np.array([(middles[key], 7.08), (middles[query], 2.52)])  # In the middle of a word's box.
         look = {"colour": WEIGHT, "zorder": 3} if asks else {"colour": "#d9d9d9"}
         draw_arrow(page, *ends, width=1.5 + 22 * weight, points=False, **look)
         if asks:
