@@ -27,6 +27,15 @@ ENVIRONMENTS = {  # What a shell may have set, and what is put before the comman
 MATPLOTLIBRC = "backend: TkAgg\nimage.origin: lower\nfont.size: 20\n"  # A window.
 
 
+@pytest.fixture(autouse=True)
+def no_figures():
+    """Close what pictures that could not be written have left open, before and after a test."""
+    pyplot.close("all")
+    yield
+    pyplot.close("all")
+    pyplot.switch_backend("agg")
+
+
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory):
     """Return what a training and a test print in this process, and a dict of their pictures."""
@@ -67,11 +76,7 @@ def test_a_window_of_the_kind_that_a_user_has_set_opens(savepath, tmp_path, monk
     monkeypatch.setenv("MPLBACKEND", "module://a_window")
     monkeypatch.setitem(sys.modules, "a_window", backend_agg)
     monkeypatch.setattr(pyplot, "show", lambda: shown.append((pyplot.get_backend(), pyplot.get_fignums())))
-    try:
-        program.output_of(main, "--test", "--plot", "--savepath", savepath, "--plotpath", tmp_path)
-    finally:
-        pyplot.close("all")
-        pyplot.switch_backend("agg")
+    program.output_of(main, "--test", "--plot", "--savepath", savepath, "--plotpath", tmp_path)
     assert shown == [("module://a_window", [1])] and os.environ["MPLBACKEND"] == "module://a_window"
 
 
@@ -97,10 +102,7 @@ def test_a_notebook_shows_the_pictures_and_goes_on_as_it_was(task, trained, tmp_
     monkeypatch.setenv("MPLBACKEND", "agg")
     modules, frozen = set(sys.modules), gc.get_freeze_count()
     pyplot.switch_backend("module://a_backend_inline")
-    try:
-        runpy.run_path(str(script), run_name="__main__")
-    finally:
-        pyplot.switch_backend("agg")
+    runpy.run_path(str(script), run_name="__main__")
     assert "Accuracy" in sys.stdout.getvalue()
     assert program.files(tmp_path) == sorted(path.name for path in shown) and not pyplot.get_fignums()
     files = [getattr(sys.modules[name], "__file__", None) or "" for name in set(sys.modules) - modules]
