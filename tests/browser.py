@@ -28,7 +28,9 @@ SEEN = """
     const weightOf = (cell) => Number(cell.dataset.weight);
     const items = all(document, "#answers [data-answer]");
     const sliders = all(document, "#stage [type=range]");
-    const tables = (slider) => all(slider.closest("section"), "table").map(rows);
+    const headOf = (table) => Number(table.id.split(" ").pop());
+    const tables = (slider) => all(slider.closest("section"), "table")
+        .sort((one, other) => headOf(one) - headOf(other)).map(rows);
     return {
         answers: items.map((item) => item.dataset.answer),
         chances: items.map((item) => item.dataset.chances.split(" ").map(Number)),

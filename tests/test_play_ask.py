@@ -119,25 +119,26 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
         assert seen["answer"] == pet and seen["words"][-1] == name and max(seen["weights"]) > 0.9
     words = page.all("#ask_words > *")
     drag = webdriver.ActionChains(page.driver)
-    drag.click_and_hold(arc(page, 3)).move_to_element(words[4]).move_to_element(words[5]).perform()
-    assert asked.agrees(page, moves=[(3, 5)])["answer"] == "owl"  # It says so before one lets go.
+    drag.click_and_hold(arc(page, 5)).move_to_element(words[6]).move_to_element(words[7]).perform()
+    assert asked.agrees(page, moves=[(5, 7)])["answer"] == "owl"  # It says so before one lets go.
     drag.release().perform()
-    assert asked.agrees(page, moves=[(3, 5)])["answer"] == "owl"
+    assert asked.agrees(page, moves=[(5, 7)])["answer"] == "owl"
     page.driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
-    assert asked.agrees(page, moves=[(3, 4)])["answer"] not in ("cat", "owl")  # Cleo has no pet to give.
+    assert asked.agrees(page, moves=[(5, 6)])["answer"] not in ("cat", "owl")  # Cleo has no pet to give.
     page.driver.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
     link = page.driver.current_url.partition("#")[2]
     page.visit(f"#{link}")
-    assert asked.agrees(page, moves=[(3, 5)])["answer"] == "owl"
-    arc(page, 5).send_keys(Keys.ESCAPE)
+    assert asked.agrees(page, moves=[(5, 7)])["answer"] == "owl"
+    arc(page, 7).send_keys(Keys.ESCAPE)
     assert asked.agrees(page)["answer"] == "cat"
     page.all('#ask [data-attend="equal"]')[0].click()
-    assert np.ptp(asked.agrees(page, factor=0)["weights"]) < 1e-9
+    guessed = asked.agrees(page, factor=0)
+    assert np.ptp(guessed["weights"]) < 1e-9 and guessed["answer"] != "cat"  # Who sees it first sees it fail.
     page.find("ask_other").click()
     other = asked.agrees(page, factor=0)["words"]
     assert other[::2] == seen["words"][::2] and other[1::2] != seen["words"][1::2]
     page.all('#ask [data-attend="learnt"]')[0].click()
-    assert asked.agrees(page)["answer"] == other[3]
+    assert asked.agrees(page)["answer"] == other[5]
 
 
 def test_any_transformer_can_be_asked(page, tmp_path):
@@ -181,15 +182,15 @@ def test_a_finger_drags_on_a_phone_and_nothing_moves_for_who_wants_stillness(pag
         page.visit("#ask")
         for part in ("#ask_words", "#ask [data-answer]", "#ask_told em", "#ask_names"):
             assert page.driver.execute_script(IN_SIGHT, part), part
-        start, end = centre(arc(page, 3)), centre(page.all("#ask_words > *")[5])
+        start, end = centre(arc(page, 5)), centre(page.all("#ask_words > *")[1])
         touch("touchStart", start)
         touch("touchMove", (start[0], (start[1] + end[1]) / 2))
         touch("touchMove", (start[0], end[1]))
         touch("touchEnd")
         seen = page.driver.execute_script(SEEN)
-        assert seen["answer"] == "owl" and seen["weights"][5] > 0.9 and seen["weights"][3] == 0
+        assert seen["answer"] == "hen" and seen["weights"][1] > 0.9 and seen["weights"][5] == 0
         widths = page.driver.execute_script(WIDTHS)
-        assert np.argmax(widths) == 5  # At once.
+        assert np.argmax(widths) == 1  # At once.
         assert page.driver.execute_script("return scrollY") == 0
     finally:
         command("Emulation.setEmulatedMedia", {"features": []})

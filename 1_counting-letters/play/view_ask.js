@@ -235,8 +235,9 @@ const Ask = {
       if (place === Ask.last) {
         return make("span", { className: "word asking" }, token, make("small", {}, "query"));
       }
-      return place % 2 ? make("span", { className: "word" }, token)
-        : make("button", { className: "word", tabIndex: -1 }, token); // The buttons below do the same.
+      const value = make("small", { className: "value" }, "value");
+      return place % 2 ? make("span", { className: "word" }, token, value)
+        : make("button", { className: "word", tabIndex: -1 }, token, value); // The buttons below do the same.
     }));
     $("ask_knobs").replaceChildren(...Ask.tokens.map((token, place) => {
       const knob = make("button", { className: "knob", role: "slider" });
@@ -275,6 +276,9 @@ const Ask = {
       const rare = index === rows.length - 1 && chance < 0.01;
       list.children[index].style.visibility = rare ? "hidden" : "visible"; // Its place stays.
     });
+    const [strange] = rows.slice(-1);
+    const told = Math.max(...others) >= 0.01 && strange !== Ask.answer;
+    $("ask_strange").textContent = told ? `${strange} is not in this text.` : "";
   },
 
   tell() {
@@ -282,22 +286,23 @@ const Ask = {
     const looked = largest(Ask.weights);
     const word = Ask.tokens[looked];
     const strong = (...words) => make("strong", {}, ...words);
+    const strange = Ask.tokens.includes(Ask.answer) ? "" : ", which is not even in this text";
     const told = [];
     if (Ask.moves.length) {
       const { to } = Ask.moves[Ask.moves.length - 1];
       const target = Ask.tokens[to];
       if (to % 2 === 0) {
-        told.push(strong(`${target} is a name: there is no pet to find.`), ` So it says ${Ask.answer}.`);
+        told.push(strong(`${target} is a name: there is no pet to find.`), ` So it says ${Ask.answer}${strange}.`);
       } else if (target === Ask.answer) {
         told.push(strong(`It says ${target}, since you made it look there.`), " Nothing else has changed.");
       } else {
-        told.push(strong(`It looks at ${target}, and says ${Ask.answer}.`), " The other heads look, too.");
+        told.push(strong(`It looks at ${target}, and says ${Ask.answer}${strange}.`), " The other heads look, too.");
       }
       const back = make("button", { onclick: () => Ask.change({ moves: [] }) }, "Put the line back");
       told.push(" ", back);
     } else if (Ask.equal) {
       const { learnt, equal } = Ask.scores;
-      told.push(strong("The same from every word: now it guesses."));
+      told.push(strong(`The same from every word: now it guesses ${Ask.answer}${strange}.`));
       if (has(Ask.scores, "equal")) {
         told.push(` Of 1,000 new texts it gets ${equal.toLocaleString("en")} right`);
         told.push(has(Ask.scores, "learnt") ? `; as it has learnt, ${learnt.toLocaleString("en")}.` : ".");
@@ -384,19 +389,23 @@ const Ask = {
     $("ask_arcs").replaceChildren(...Ask.firstLines(stage),
       ...lines.map((d) => draw("path", { class: "hair", d })),
       ...last.flatMap((weight, word) => Ask.line(stage, word, weight, lines[word], flowing)));
+    $("ask_key").style.visibility = Ask.model.layerNames.length > 1 ? "visible" : "hidden";
+    const room = stage.box.width - $("ask_key").offsetWidth;
+    $("ask_key").style.left = stage.tall ? "" : `${Math.min(room, along[Ask.keyed] - 2.6 * rem)}px`;
+  },
+
+  get keyed() { // The place of the pet that the last word looks at, else of the one that it should find.
+    const { last } = Ask.drawn;
     const looked = largest(last);
-    const found = looked % 2 === 1 && last[looked] > 0.3 && Ask.model.layerNames.length > 1;
-    $("ask_key").style.visibility = found ? "visible" : "hidden";
-    $("ask_key").style.left = stage.tall ? "" : `${along[looked]}px`;
+    return looked % 2 && last[looked] > 0.3 ? looked : Ask.tokens.indexOf(Ask.tokens[Ask.last]) + 1;
   },
 
   firstLines({ along, below, depth, rem }) { // Of each pet, in the first layer.
-    const { last, first } = Ask.drawn;
-    const looked = largest(last);
+    const { first } = Ask.drawn;
     return range(Ask.last).filter((word) => word % 2).flatMap((word) => first[word].map((weight, place) => {
       const [start, end] = [along[word], along[place]];
       const low = depth(start, end);
-      const key = word === looked && last[looked] > 0.3 && place === largest(first[word]);
+      const key = word === Ask.keyed && place === largest(first[word]);
       return weight < 0.12 || place === word ? "" : draw("path", { class: key ? "first mine" : "first",
         d: curve(below(start, 0), below(end, 0), [below(start, low), below(end, low)]),
         "stroke-width": 0.35 * rem * weight });

@@ -323,7 +323,8 @@ const Models = {
   drawHeatmaps(id) { // Draw what depends on the letters; colours and numbers come later.
     const axes = axesOf(Models.model, Models.tokens, id);
     const heads = Models.seen[id].heads;
-    const tables = heads.map((_, head) => {
+    const order = Models.orderOfHeads(id);
+    const tables = order.map((head) => {
       const rows = axes.rows.map((name, row) => {
         const cells = axes.columns.map((_, column) => {
           const cell = make("td", { className: "cell", tabIndex: -1 });
@@ -339,22 +340,46 @@ const Models = {
       const whole = heads.length > 1 ? `${titleOf(id)}, ${title}` : titleOf(id);
       table.setAttribute("role", "grid");
       table.setAttribute("aria-label", `${whole}: attention weights, each row adds up to 1`);
-      return heads.length > 1 ? make("div", {}, make("h3", {}, title), table) : table;
+      if (heads.length === 1) {
+        return table;
+      }
+      const part = make("div", {}, make("h3", {}, title), table);
+      part.dataset.head = head;
+      return part;
     });
     if (heads.length > 1) { // A phone shows one at a time.
-      const buttons = heads.map((_, head) => make("button", { onclick: () => Models.showHead(id, head) },
-        `${head + 1}`));
+      const buttons = order.map((head) => {
+        const button = make("button", { onclick: () => Models.showHead(id, head) }, `${head + 1}`);
+        button.dataset.head = head;
+        return button;
+      });
       tables.unshift(make("p", { className: "row which" }, make("span", { className: "quiet" }, "Head"), ...buttons));
     }
     $(`${id} heads`).replaceChildren(...tables);
-    Models.showHead(id, 0);
+    Models.showHead(id, order[0]);
     $(`${id} scale`).replaceChildren(...drawScale());
   },
 
   showHead(id, head) {
     const shown = $(`${id} heads`);
-    [...shown.querySelectorAll("div")].forEach((one, index) => one.classList.toggle("current", index === head));
-    [...shown.querySelectorAll("button")].forEach((one, index) => one.setAttribute("aria-pressed", index === head));
+    for (const one of shown.querySelectorAll("[data-head]")) {
+      const current = Number(one.dataset.head) === head;
+      one.classList.toggle("current", current);
+      if (one.tagName === "BUTTON") {
+        one.setAttribute("aria-pressed", current);
+      }
+    }
+  },
+
+  orderOfHeads(id) { // First the one that Ask draws.
+    const model = Models.model;
+    const numbers = range(Models.seen[id].heads.length);
+    if (model.task !== "Transformer") {
+      return numbers;
+    }
+    model.drawn = model.drawn || headsOf(model);
+    const first = id === model.layerNames.slice(-1)[0] ? model.drawn.finds : model.drawn.owns;
+    return [first, ...numbers.filter((number) => number !== first)];
   },
 
   cellAt(place) {
