@@ -108,7 +108,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_training(task, copy_
             ("--plotpath", ("--savepath", savepath)),
         ):
             completed = program.in_process(task, "--train", "--plot", flag, folder, *others)
-            program.refused(completed, 1, folder, flag)
+            program.refused(completed, 1, program.script(task).name, folder, flag)
             assert not completed.stdout
     assert step_in(savepath, task) == LAST[task] and len(program.files(savepath)) == 1
 
