@@ -68,7 +68,8 @@ flag("--plotpath", type=folder, default=HERE / "plots", help="for the images (pl
 flag("--print_every", type=whole(1), default=50, help="training steps per loss line (%(default)s)")
 flag("--save_every", type=whole(1), default=500, help="training steps per checkpoint (%(default)s)")
 flag("--seed", type=whole(0), help="makes a run repeatable (none)")
-MODEL_FLAGS = (  # These describe the model. They are saved with it, and --test reads them from there.
+# These describe the model: they are saved with it, and --test reads them from there.
+MODEL_FLAGS = (
     flag("--max_len", type=whole(1), default=10, help="letters after the signal (%(default)s)"),
     flag("--vocab_size", type=whole(1, 26), default=3, help="letters (%(default)s)"),
     flag("--hidden", type=whole(1), default=64, help="encoding dimensions (%(default)s)"),
@@ -140,7 +141,7 @@ if __name__ == "__main__":
 os.environ["KERAS_BACKEND"] = "tensorflow"
 # These three only if you have not set them yourself.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer messages.
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more kinds of processors,
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more processors,
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")  # and with any number of cores.
 notebook = "IPython" in sys.modules
 # With a backend that it does not know, matplotlib cannot be imported; see choose_backend().
@@ -148,7 +149,7 @@ backend = None if notebook else os.environ.pop("MPLBACKEND", None)
 gc.disable()  # With garbage collection, the imports take a third more processor time.
 try:
     if sys.version_info < (3, 9):  # noqa: UP036
-        raise ImportError(f"Python {sys.version.split()[0]} is too old, take 3.9 or later", name="python")
+        raise ImportError(f"Python {sys.version.split()[0]} is older than 3.9", name="python")
     import matplotlib
     import matplotlib.pyplot as pyplot
     import numpy as np
@@ -328,7 +329,7 @@ def train(args):
     optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
-    @tf.function(jit_compile=True)  # The whole loop is compiled once, into one piece of machine code.
+    @tf.function(jit_compile=True)  # The loop becomes one piece of machine code.
     def run_steps(inputs, answers):  # One batch for each training step.
         loss = 0.0  # Else TensorFlow traces the loop once more, to find out the type.
         for index in tf.range(len(inputs)):
@@ -357,7 +358,7 @@ def train(args):
                 save_model(args, model, step)
                 saved = True
     except KeyboardInterrupt:
-        step = int(optimizer.iterations.numpy())  # Ctrl-C waits for the end of a call; `step` lags behind.
+        step = int(optimizer.iterations.numpy())  # Ctrl-C waits for a call to end; `step` lags.
         path = shown(args.checkpoint)
         if step > 0 and (saved or not args.checkpoint.exists()):
             save_model(args, model, step)
@@ -373,7 +374,7 @@ def train(args):
 
 
 def test(args, model):
-    """Print a model's answer to a sequence, its attention and accuracy; with --plot, draw the attention."""
+    """Print the answer to a sequence, its attention, and the accuracy; with --plot, draw that attention."""
     generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the data of the training.
     task = Task(args.max_len, args.vocab_size, generator)
     inputs, _ = task.next_batch(1)
@@ -411,7 +412,7 @@ def test(args, model):
 
 
 def print_accuracy(model, task, length):
-    """Print how often a model is right on new samples of this length: whole sequences, and output steps."""
+    """Print how often a model is right on new samples: whole sequences, and single output steps."""
     right = []
     for _ in range(10):  # Ten batches, smaller ones if the sequences are long.
         inputs, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
@@ -478,7 +479,7 @@ def draw_norms(norms, names, path):
 
 
 def save_figure(figure, path):
-    """Write a figure as a PNG file; a notebook shows that, and a figure stays open only for a window."""
+    """Write a figure as a PNG file, which a notebook shows; leave it open only for a window."""
     write_file(path, lambda file: figure.savefig(file, dpi=150, format="png"))
     print(f"Plot saved to {shown(path)}.", flush=True)
     inline = "inline" in pyplot.get_backend()
@@ -529,7 +530,7 @@ def save_model(args, model, step):
     """Save a model after this training step, and what it takes to build it, as a NumPy archive."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
     assert len(arrays) == len(model.weights), "two layers have the same name"
-    if not all(np.isfinite(array).all() for array in arrays.values()):  # The last step may have broken them.
+    if not all(np.isfinite(array).all() for array in arrays.values()):  # The last step can do that.
         fail(f"not all weights at step {step} are finite; lower --lr")
     description = dict(task=TASK, step=step, settings=args.settings, program=FILE_HASH)
     arrays["description"] = json.dumps(description)
@@ -539,9 +540,7 @@ def save_model(args, model, step):
 def load_model(path):
     """Return the model in a checkpoint and its settings, a dict; end the program where it does not fit."""
     path = pathlib.Path(path)
-    unfit = (
-        f"{shown(path)} is missing, damaged, or not of this file; undo an edit, or name another --savepath"
-    )
+    unfit = f"{shown(path)} is missing, damaged, or not of this file; undo an edit, or change --savepath"
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name]) for name in archive}
@@ -571,7 +570,7 @@ def load_model(path):
 
 @pyplot.style.context("default")  # As on our pages, whatever a notebook has chosen.
 def main(argv=None):
-    """Train, test and plot as argv, a list of flags, says; exit with one line where that cannot be done."""
+    """Train, test and plot as argv, a list of flags, says; where it cannot, exit with one line."""
     args = parse_arguments(argv)
     if args.plot:
         choose_backend()

@@ -102,7 +102,8 @@ flag("--plotpath", type=folder, default=HERE / "plots", help="for the images (pl
 flag("--print_every", type=whole(1), default=50, help="training steps per loss line (%(default)s)")
 flag("--save_every", type=whole(1), default=500, help="training steps per checkpoint (%(default)s)")
 flag("--seed", type=whole(0), help="makes a run repeatable (none)")
-MODEL_FLAGS = (  # These describe the model. They are saved with it, and --test reads them from there.
+# These describe the model: they are saved with it, and --test reads them from there.
+MODEL_FLAGS = (
     flag("--pairs", type=whole(1, 8), default=4, help="pairs in a text, at most (%(default)s)"),
     flag("--hidden", type=whole(1), default=32, help="numbers in a word's vector (%(default)s)"),
     flag("--layers", type=whole(1), default=2, help="blocks, one after the other (%(default)s)"),
@@ -331,7 +332,7 @@ def train(args):
     optimizer = tf.keras.optimizers.Adam(args.lr)
     optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
 
-    @tf.function(jit_compile=True)  # The whole loop is compiled once, into one piece of machine code.
+    @tf.function(jit_compile=True)  # The loop becomes one piece of machine code.
     def run_steps(words, next_words):  # One batch for each training step. Returns the steps' mean loss.
         total = 0.0
         for index in tf.range(len(words)):
@@ -363,7 +364,7 @@ def train(args):
                 save_model(args, model, step)
                 saved = True
     except KeyboardInterrupt:
-        step = int(optimizer.iterations.numpy())  # Ctrl-C waits for the end of a call; `step` lags behind.
+        step = int(optimizer.iterations.numpy())  # Ctrl-C waits for a call to end; `step` lags.
         path = shown(args.checkpoint)
         if step > 0 and (saved or not args.checkpoint.exists()):
             save_model(args, model, step)
@@ -461,7 +462,7 @@ def save_model(args, model, step):
     """Save a model after this training step, and what it takes to build it, as a NumPy archive."""
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
     assert len(arrays) == len(model.weights), "two layers have the same name"
-    if not all(np.isfinite(array).all() for array in arrays.values()):  # The last step may have broken them.
+    if not all(np.isfinite(array).all() for array in arrays.values()):  # The last step can do that.
         fail(f"not all weights at step {step} are finite; lower --lr")
     description = dict(task=TASK, step=step, settings=args.settings, program=FILE_HASH)
     arrays["description"] = json.dumps(description)
@@ -471,9 +472,7 @@ def save_model(args, model, step):
 def load_model(path):
     """Return the model in a checkpoint and its settings, a dict; end the program where it does not fit."""
     path = pathlib.Path(path)
-    unfit = (
-        f"{shown(path)} is missing, damaged, or not of this file; undo an edit, or name another --savepath"
-    )
+    unfit = f"{shown(path)} is missing, damaged, or not of this file; undo an edit, or change --savepath"
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name]) for name in archive}
@@ -503,7 +502,7 @@ def load_model(path):
 
 @pyplot.style.context("default")  # As on our pages, whatever a notebook has chosen.
 def main(argv=None):
-    """Train, test and plot as argv, a list of flags, says; exit with one line where that cannot be done."""
+    """Train, test and plot as argv, a list of flags, says; where it cannot, exit with one line."""
     args = parse_arguments(argv)
     if args.plot:
         lesson_3.choose_backend()
