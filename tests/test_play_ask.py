@@ -123,13 +123,21 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
     assert asked.agrees(page, moves=[(5, 7)])["answer"] == "owl"  # It says so before one lets go.
     drag.release().perform()
     assert asked.agrees(page, moves=[(5, 7)])["answer"] == "owl"
-    page.driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+    page.driver.switch_to.active_element.send_keys(Keys.SHIFT, Keys.ARROW_LEFT, Keys.NULL)
     assert asked.agrees(page, moves=[(5, 6)])["answer"] not in ("cat", "owl")  # Cleo has no pet to give.
-    page.driver.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    page.driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+    asked.agrees(page)
+    page.driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+    assert asked.agrees(page, moves=[(5, 3)])["answer"] == "dog"  # From pet to pet.
+    page.driver.switch_to.active_element.send_keys(Keys.END)
     link = page.driver.current_url.partition("#")[2]
     page.visit(f"#{link}")
     assert asked.agrees(page, moves=[(5, 7)])["answer"] == "owl"
-    arc(page, 7).send_keys(Keys.ESCAPE)
+    page.driver.execute_script("location.hash = '#ask'")
+    page.wait(lambda: asked.agrees(page)["answer"] == "cat")
+    page.all("#ask_words > *")[1].click()
+    assert asked.agrees(page, moves=[(5, 1)])["answer"] == "hen"
+    arc(page, 1).send_keys(Keys.ESCAPE)
     assert asked.agrees(page)["answer"] == "cat"
     page.all('#ask [data-attend="equal"]')[0].click()
     guessed = asked.agrees(page, factor=0)

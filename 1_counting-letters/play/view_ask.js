@@ -54,7 +54,7 @@ const Ask = {
   start() {
     Ask.use("transformer");
     $("ask_other").onclick = Ask.drawPets;
-    $("ask_row").replaceChildren(Shell.link("#row", "one row, step by step"));
+    $("ask_row").replaceChildren(Ask.linkRow("one row, step by step"));
     for (const button of document.querySelectorAll("#ask [data-attend]")) {
       button.onclick = () => Ask.change({ equal: button.dataset.attend === "equal", moves: [] });
     }
@@ -62,6 +62,11 @@ const Ask = {
       const asked = event.target.closest("[data-ask]");
       if (asked) {
         Ask.change({ tokens: [...Ask.tokens.slice(0, -1), asked.dataset.ask], moves: [] });
+        return;
+      }
+      const place = [...$("ask_words").children].indexOf(event.target.closest(".word"));
+      if (place % 2 === 1) { // A pet.
+        Ask.lookAt(place);
       }
     });
     const stage = $("ask_stage");
@@ -69,9 +74,26 @@ const Ask = {
     stage.addEventListener("pointermove", Ask.drag);
     stage.addEventListener("pointerup", Ask.drop);
     stage.addEventListener("pointercancel", Ask.cancel);
+    stage.addEventListener("touchmove", (event) => {
+      if (Ask.dragged) { // Else the finger would scroll.
+        event.preventDefault();
+      }
+    }, { passive: false });
     stage.addEventListener("keydown", Ask.press);
     new ResizeObserver(() => Ask.draw()).observe(stage);
     $("ask_more").ontoggle = Ask.drawHeads;
+  },
+
+  linkRow(text) { // To the four steps, for the one that is asked for here.
+    const link = Shell.link("#row", text);
+    const { onclick } = link;
+    link.onclick = (event) => {
+      const owner = OWNERS.indexOf(Ask.tokens[Ask.last]);
+      Row.asked = owner >= 0 ? owner : Row.asked;
+      Row.shown = null;
+      onclick(event);
+    };
+    return link;
   },
 
   use(name) { // Ask another model: a transformer of the library.
@@ -224,6 +246,7 @@ const Ask = {
     $("ask_title").textContent = asking;
     $("ask_answer").textContent = sure ? Ask.answer : `${Ask.answer}?`;
     $("ask_answer").dataset.answer = Ask.answer;
+    $("ask_sure").textContent = percent(Math.max(...Ask.chances[Ask.last]));
     for (const button of document.querySelectorAll("#ask [data-attend]")) {
       const isEqual = button.dataset.attend === "equal";
       button.setAttribute("aria-pressed", isEqual === Ask.equal && Ask.moves.length === 0);
@@ -242,13 +265,16 @@ const Ask = {
     $("ask_knobs").replaceChildren(...Ask.tokens.map((token, place) => {
       const knob = make("button", { className: "knob", role: "slider" });
       knob.dataset.arc = place;
-      knob.title = "Drag it, or use the arrow keys";
+      knob.title = "Drag it, or use the arrow keys: from pet to pet, with Shift from word to word";
       knob.setAttribute("aria-valuemin", 1);
       knob.setAttribute("aria-valuemax", Ask.tokens.length);
       knob.setAttribute("aria-valuenow", place + 1);
       return knob;
     }));
     $("ask_names").replaceChildren(...range(Ask.last / 2).map(() => make("button", {})));
+    // One for each line: who touches one holds it until they let go, so it is never made anew.
+    $("ask_grabs").replaceChildren(...Ask.tokens.map((token, place) =>
+      draw("path", { class: "grab", "data-place": place })));
   },
 
   drawChances() { // Of each pet of the text, and of the likeliest other word.
@@ -299,7 +325,8 @@ const Ask = {
         told.push(strong(`It looks at ${target}, and says ${Ask.answer}${strange}.`), " The other heads look, too.");
       }
       const back = make("button", { onclick: () => Ask.change({ moves: [] }) }, "Put the line back");
-      told.push(" ", back);
+      told.push(" ", back, make("span", { className: "on" }, "How does it find one itself? ",
+        Ask.linkRow("See one row")));
     } else if (Ask.equal) {
       const { learnt, equal } = Ask.scores;
       told.push(strong(`The same from every word: now it guesses ${Ask.answer}${strange}.`));
@@ -434,9 +461,7 @@ const Ask = {
       parts.push(draw("path", { class: thick ? "flow in" : "flow", d,
         "stroke-width": (thick ? 0.45 * weight : 0.35) * rem }));
     }
-    if (weight > LEAST) {
-      parts.push(draw("path", { class: "grab", d, "data-place": word }));
-    }
+    $("ask_grabs").children[word].setAttribute("d", weight > LEAST ? d : "");
     if (weight > 0.045) {
       const [x, y] = tall ? above(along[word] - 0.6 * rem, 1.6 * rem) : above(along[word] - rem, 1.9 * rem);
       parts.push(draw("text", { x, y, "text-anchor": tall ? "start" : "end" }, share(weight)));
@@ -489,13 +514,20 @@ const Ask = {
     return before === to ? moves : [...moves, { from: before, to }];
   },
 
+  lookAt(place) { // Let the heaviest line go to a word.
+    if (Ask.equal) {
+      Ask.change({ equal: false, moves: [] });
+    }
+    Ask.change({ moves: Ask.movesTo(largest(Ask.weights), place) });
+  },
+
   take(event) {
     const held = event.target.closest("[data-arc], .grab");
     if (!held || event.button) {
       return;
     }
     event.preventDefault();
-    $("ask_stage").classList.add("touched");
+    $("ask_stage").classList.add("touched", "by_hand");
     $("ask_stage").setPointerCapture(event.pointerId);
     const from = Number(has(held.dataset, "arc") ? held.dataset.arc : held.dataset.place);
     Ask.dragged = { from, to: from, at: null, before: Ask.moves };
@@ -536,6 +568,7 @@ const Ask = {
   },
 
   press(event) {
+    $("ask_stage").classList.remove("by_hand");
     const knob = event.target.closest("[data-arc]");
     if (!knob || event.ctrlKey || event.altKey || event.metaKey) {
       return;
@@ -548,7 +581,11 @@ const Ask = {
       $("ask_knobs").children[largest(Ask.weights)].focus();
     } else if (has(steps, event.key)) {
       event.preventDefault();
-      const to = Math.min(Ask.last, Math.max(0, from + steps[event.key]));
+      const step = steps[event.key];
+      const next = from + step;
+      const pet = next % 2 ? next : next + step; // From pet to pet, or with Shift from word to word.
+      const to = Math.min(event.shiftKey ? Ask.last : Ask.last - 1, Math.max(event.shiftKey ? 0 : 1,
+        event.shiftKey ? next : pet));
       if (to !== from) {
         Ask.change({ moves: Ask.movesTo(from, to) });
         const back = to in Ask.weights && Ask.weights[to] >= LEAST ? to : largest(Ask.weights);

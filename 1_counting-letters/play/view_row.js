@@ -73,16 +73,17 @@ class OneRow {
     next.onclick = () => this.leap(this.step + 1);
     play.onclick = () => (this.timer ? this.pause() : this.play());
     Object.assign(this, { back, next, player: play, told: make("p", { className: "told", role: "status" }),
+      room: make("div", { className: "room" }),
       table: make("table", {}), bottom: make("div", { className: "bottom" }),
       matter: make("div", { className: "matter" }) });
     const controls = make("div", { className: "stages" }, make("span", {}, ...this.stages),
       make("span", {}, back, next, play));
     container.classList.add("one_row");
-    container.replaceChildren(controls, this.told, this.table, this.bottom, this.matter);
+    container.replaceChildren(controls, this.room, this.table, this.bottom, this.matter);
     if (window.ResizeObserver) {
       const observer = new ResizeObserver(() => {
         const letter = parseFloat(getComputedStyle(document.documentElement).fontSize);
-        container.classList.toggle("compact", container.clientWidth < 44 * letter);
+        container.classList.toggle("compact", container.clientWidth < 50 * letter);
       });
       observer.observe(container);
     }
@@ -94,6 +95,7 @@ class OneRow {
     const before = this.source;
     this.source = { factor: 1, ...source };
     this.row = computeRow(this.source);
+    this.room.replaceChildren(this.told, ...this.source.told.map((text) => make("p", { ariaHidden: "true" }, text)));
     const drawn = (one) => JSON.stringify([one.asks, one.names, one.query && one.query.length, one.keys,
       one.values, one.factor === 1]);
     if (!before || drawn(before) !== drawn(this.source)) {
@@ -348,7 +350,8 @@ function rowOfExample(asked, strength) {
   const { total, mean } = computeRow(source);
   const name = OWNERS[asked];
   const pet = THEIR_PETS[asked];
-  const mostly = mean[asked] > 0.4 ? `Mostly ${pet}!` : "Nobody could say whose pet was asked for.";
+  const louder = strength < 4 ? ` Ask more loudly, and it becomes nearly all ${pet}, as in Ask.` : "";
+  const mostly = mean[asked] > 0.4 ? `Mostly ${pet}!${louder}` : "Nobody could say whose pet was asked for.";
   source.told = [
     `Whose pet? The query asks for ${name}. Each name is a key, each pet a value.`,
     `Compare: multiply query and key, place by place, and add up. Only ${name}’s key has its 1 where the query has ` +
