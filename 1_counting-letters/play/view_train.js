@@ -36,6 +36,7 @@ const Train = {
   id: "train",
   title: "Train",
   place: "train",
+  guess: "", // Whether the one with equal weights "will" count, or "won’t".
   pair: [], // The current pair: { kind, training, points, right, at }: losses ([step, loss]), and a score at a step.
   curves: [], // Of all runs, the newest last: { kind, points }.
   runs: 0,
@@ -48,6 +49,13 @@ const Train = {
     turn("start", true);
     turn("stop", false);
     onPress("start", Train.startTraining);
+    for (const button of document.querySelectorAll("[data-guess]")) {
+      button.onclick = () => {
+        Train.guess = button.dataset.guess;
+        Train.startTraining();
+        $("stop").focus({ preventScroll: true }); // The button that was pressed is gone.
+      };
+    }
     onPress("stop", () => Train.stop());
     $("pair").replaceChildren(...Object.keys(KINDS_OF_TRAINING).map((kind) => {
       const { title, factor } = KINDS_OF_TRAINING[kind];
@@ -119,6 +127,8 @@ const Train = {
       return { kind, training, points: [], right: training.right(), at: 0 };
     });
     Train.curves = [...Train.curves, ...Train.pair].slice(-8);
+    $("guess").hidden = true; // One knows by then.
+    $("start").classList.add("main");
     turn("start", false);
     turn("stop", true);
     announce("Training. The scores come at the end; Stop ends it earlier.");
@@ -163,7 +173,11 @@ const Train = {
     turn("start", true);
     turn("stop", false);
     $("start").textContent = "Train two others";
-    $("progress").textContent = `${seconds.toFixed(1)} s`;
+    const { right, at } = Train.pair.find((one) => one.kind === "equal");
+    const guessed = Train.guess && at === STEPS ? `You guessed that it ${Train.guess} count: it got ${right.toLocaleString("en")} ` +
+      "of 1,000 right. " : "";
+    Train.guess = "";
+    $("progress").textContent = `${guessed}(${seconds.toFixed(1)} s)`;
     if (!$("runs").rows.length) {
       const names = ["run", "weights", "steps", "right", ""];
       $("runs").append(make("tr", {}, ...names.map((text) => make("th", { scope: "col" }, text))));
