@@ -140,9 +140,12 @@ function drawVoted(table, model, tokens, answers) {
       last.dataset.answer = answer;
     }
     if (answers === "judged") {
-      const judged = verdict(answer, model.answers(tokens)[row]);
+      const right = model.answers(tokens)[row];
+      const judged = verdict(answer, right);
       if (judged.className === "right") { // The sign is enough: there is little room.
         judged.replaceChildren("✓", make("span", { className: "hidden" }, " right"));
+      } else {
+        judged.replaceChildren("✗ ", make("span", { className: "spare" }, "should be "), `${right}`);
       }
       last.append(" ", judged);
     }
