@@ -19,7 +19,7 @@ const Shell = {
   entering: false, // Whether one has just gone to another view.
 
   start() {
-    for (const id of ["model", "runs", "compare", "shown"]) {
+    for (const id of ["model", "runs", "compare", "moral", "shown"]) {
       $(id).replaceChildren(); // A copy that a browser has saved holds what was shown.
     }
     readEmbedded();

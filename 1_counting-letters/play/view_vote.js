@@ -103,6 +103,7 @@ const Vote = {
     $("again").hidden = !Vote.inClass && !Vote.revealed;
     turn("show", true);
     Vote.ask(false);
+    $("moral").replaceChildren();
     $("shown").replaceChildren();
     $("models").replaceChildren(...LINEUP.map((name, index) => {
       const title = `Model ${index + 1}`;
@@ -219,19 +220,20 @@ const Vote = {
   explain(scores) {
     const mine = Vote.mine === null ? "" : Vote.mine === largest(scores) ? "You have picked the best. "
       : `Model ${largest(scores) + 1} gets the most. `;
+    const moral = make("p", {}, mine,
+      make("b", {}, "A heatmap shows where a model looks, not that it must look there."),
+      " Model 1 takes the same from every letter, and counts nearly as well as Model 2. Model 3 has the clearest " +
+      "picture, and counts worst.");
     $("shown").replaceChildren(
-      make("h3", {}, "What does that tell you?"),
-      make("p", {}, `${mine}Model 1 takes the same from every letter, and yet it counts nearly as well as Model 2, ` +
-        "which learnt where to look. Model 3, with the clearest picture, counts worst. A heatmap shows where a " +
-        "model looks. It does not show that the model must look there, nor that a clearer picture belongs to a " +
-        "better model."),
-      make("details", {}, make("summary", {}, "Why?"),
+      make("details", {}, make("summary", {}, "Why does Model 1 count so well, and Model 3 so badly?"),
         make("p", {}, "A plain average of all letters holds their shares, and three tenths of 'A' means three 'A's " +
           "in ten letters. (That is also why A gets the same answer as AAAAAAAAAA. Try it.)"),
         make("p", {}, "Model 3: of ten letters, four 'A's get .985 of its weight together, and five get .990. " +
           "Perhaps so small a difference takes longer to learn."),
         make("p", {}, "Each of these is one training run of 2,000 steps; other runs get other numbers. Train some " +
           "yourself under ", Shell.link("#train", Train.title), ".")));
+    // Where the three stand side by side, it comes first; else one reads it after the last of them.
+    $(matchMedia("(min-width: 61rem)").matches ? "moral" : "shown").prepend(moral);
   },
 
   newVote() {
