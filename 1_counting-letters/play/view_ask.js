@@ -417,8 +417,8 @@ const Ask = {
       ...lines.map((d) => draw("path", { class: "hair", d })),
       ...last.flatMap((weight, word) => Ask.line(stage, word, weight, lines[word], flowing)));
     $("ask_key").style.visibility = Ask.model.layerNames.length > 1 ? "visible" : "hidden";
-    const room = stage.box.width - $("ask_key").offsetWidth;
-    $("ask_key").style.left = stage.tall ? "" : `${Math.min(room, along[Ask.keyed] - 2.6 * rem)}px`;
+    const middle = (along[Ask.keyed] + along[largest(Ask.drawn.first[Ask.keyed])]) / 2; // Of the blue line.
+    $("ask_key").style.left = stage.tall ? "" : `${middle}px`;
   },
 
   get keyed() { // The place of the pet that the last word looks at, else of the one that it should find.
