@@ -125,3 +125,12 @@ function linkLessons() {
 }
 
 window.addEventListener("DOMContentLoaded", Shell.start);
+window.addEventListener("load", () => setTimeout(() => { // Else Tab begins inside the view that the address names.
+  if (document.activeElement === document.body && window === window.parent) { // In a frame it would take the focus away.
+    const home = $("home");
+    home.tabIndex = -1;
+    home.focus({ preventScroll: true });
+    home.blur();
+    home.removeAttribute("tabindex");
+  }
+}, 100));
