@@ -1,7 +1,6 @@
 """What a user does with the page to play with: votes, slides, moves weight, opens files, sends links."""
 
 import re
-import time
 
 import numpy as np
 import program
@@ -203,7 +202,6 @@ def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
     page.button("Leave it").send_keys(Keys.ENTER)
     assert active() == page.cell("attention", 0, 0) and "stays" in page.find("announced").text
     page.visit("#vote")
-    time.sleep(1)  # The browser itself would begin inside the view.
     webdriver.ActionChains(page.driver).send_keys(Keys.TAB).perform()
     assert active() == page.all("nav a")[0]
     page.find("vote_0").send_keys(Keys.ENTER)

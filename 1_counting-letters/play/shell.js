@@ -125,12 +125,17 @@ function linkLessons() {
 }
 
 window.addEventListener("DOMContentLoaded", Shell.start);
-window.addEventListener("load", () => setTimeout(() => { // Else Tab begins inside the view that the address names.
-  if (document.activeElement === document.body && window === window.parent) { // In a frame it would take the focus away.
-    const home = $("home");
-    home.tabIndex = -1;
-    home.focus({ preventScroll: true });
-    home.blur();
-    home.removeAttribute("tabindex");
+
+// After an address that names a view, a browser lets the first Tab key begin inside that view, past the navigation.
+let touched = false; // Whether anything on the page has been clicked or has had the focus.
+for (const event of ["pointerdown", "focusin"]) {
+  window.addEventListener(event, () => {
+    touched = true;
+  }, { once: true });
+}
+window.addEventListener("keydown", (event) => {
+  if (event.key === "Tab" && !event.shiftKey && !touched) {
+    event.preventDefault();
+    document.querySelector("header a").focus();
   }
-}, 100));
+});

@@ -415,7 +415,7 @@ function rowOfModel(shown, place) {
 const Row = {
   id: "row",
   title: "One row",
-  place: "rows",
+  place: "row",
   steps: null, // The OneRow.
   asked: 1, // In the example: for whom, and how strongly.
   strength: 2.8,
