@@ -1,11 +1,11 @@
 """The edits of the three experiments.md, the training runs of the package, its results and the pages."""
 
+import contextlib
 import importlib
+import io
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import types
 
 import numpy as np
@@ -22,16 +22,41 @@ from experiments import (
     trainings,
 )
 
+experiments = importlib.import_module("experiments.__main__")
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in program.FOLDERS}
 MEASURED_BESIDE = lesson_2_expected, lesson_3_layers
 SETUPS = [setup for lesson in (*LESSONS.values(), *MEASURED_BESIDE) for setup, _ in lesson.SETUPS]
 EDITED = {(setup.task, setup.edit): setup for setup in SETUPS if setup.edit}
 
 
+BRIEF = trainings.Setup(1, "A", "--steps 2 --print_every 1")
+
+
+@pytest.fixture(scope="module")
+def one_edit(tmp_path_factory):
+    """Train edit A briefly with two seeds: .folder of the models, what is .printed, .written results."""
+    folder, before = tmp_path_factory.mktemp("cache"), program.files(results.FOLDER)
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
+        patch.setattr(experiments, "MODELS", folder)
+        experiments.main(["--lesson", "1", "--only", "A", "--seeds", "1-2", f"--flags={BRIEF.flags}"])
+    written = [name for name in program.files(results.FOLDER) if name not in before]
+    return types.SimpleNamespace(folder=folder, printed=printed.getvalue(), written=written)
+
+
 @pytest.fixture(scope="module")
 def edited(tmp_path_factory):
     """Return a function from a task and an edit to the edited main.py as a module."""
     return trainings.ModelCache(tmp_path_factory.mktemp("programs")).module
+
+
+def settings(setup):
+    """Return the arguments of the AttentionModel that a setup trains."""
+    words, own = setup.flags.split(), {}
+    if setup.task == 2:
+        own = {"self_att": "--self_att" in words}
+    elif setup.task == 3:
+        own = {"pos_enc": "--pos_enc" in words, "enc_layers": 0 if "--enc_layers" in words else 1}
+    return {"max_len": 10, "vocab_size": 3, "hidden": 64} | own
 
 
 # --- The edits ------------------------------------------------------------------------------------------
@@ -53,8 +78,7 @@ def test_an_edit_in_a_lesson_is_one_of_its_laboratory(task):
 def test_an_edit_applies_and_the_edited_model_answers(task, edit, edited):
     """It is built with the flags of its trainings and called; the training belongs to the experiments."""
     module = edited(task, edit)
-    arguments = module.parse_arguments(["--train", *EDITED[task, edit].flags.split()])
-    model = module.AttentionModel(**arguments.settings)
+    model = module.AttentionModel(**settings(EDITED[task, edit]))
     data = measuring.new_data(task, 2)
     logits = model(data.inputs)[0]
     answers = module.Task(10, 3, None).answers(data.inputs)
@@ -125,25 +149,23 @@ def test_fixed_weights_prefer_the_own_letter_by_their_ratio(edited):
 
 
 @pytest.mark.parametrize("task", LESSONS)
-def test_each_command_of_an_exercise_asks_models_that_are_trained(task, edited):
+def test_each_command_of_an_exercise_asks_models_that_are_trained(task):
     commands = [shlex.split(command) for command in exercises.commands(task)]
+    known = set(re.findall(r"--\w+", program.in_process(task, "--help").stdout))
     assert commands
     for words in commands:
         setup = exercises.setup_of(task, words)
-        assert setup in SETUPS and edited(task, setup.edit).parse_arguments(["--train", *words]).test
+        assert setup in SETUPS and {word for word in words if word.startswith("--")} <= known
 
 
-def test_an_exercise_leaves_nothing_where_it_runs(tmp_path, monkeypatch, capsys):
-    setup, here = trainings.Setup(1, None, "--steps 2"), tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)
-    monkeypatch.setitem(exercises.TRAINED[1], "models/", setup)
+def test_an_exercise_leaves_nothing_where_it_runs(one_edit, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(exercises.TRAINED[1], "models/", BRIEF)
     monkeypatch.setattr(exercises, "commands", lambda task: ["--test --plot --input AB --plotpath plots"])
-    cache = trainings.ModelCache(tmp_path / "cache", [1])
-    cache.train([(setup, [1])])
+    cache = trainings.ModelCache(one_edit.folder, [1])
     exercises.report(1, cache)
-    assert "1 of 1" in capsys.readouterr().out and list(here.iterdir()) == []
-    assert (cache.savepath(setup, 1) / "encoder_decoder_attention.png").exists()
+    assert "1 of 1" in capsys.readouterr().out and list(tmp_path.iterdir()) == []
+    assert (cache.savepath(BRIEF, 1) / "encoder_decoder_attention.png").exists()
 
 
 # --- The trainings --------------------------------------------------------------------------------------
@@ -188,49 +210,38 @@ def test_no_two_edits_train_the_same():
     assert len({trainings.identity(edits.program(*edited)) for edited in texts}) == len(texts)
 
 
-def test_what_is_trained_is_kept_and_a_failure_is_one_line(tmp_path, monkeypatch):
-    setup = trainings.Setup(1, "A", "--steps 2 --print_every 1")
-    cache = trainings.ModelCache(tmp_path)
+def test_only_trains_and_prints_one_edit(one_edit, monkeypatch):
+    """With these flags and seeds; nothing is written, and what does not exist is one line."""
+    assert re.search(rf"^\| A {BRIEF.flags} \| {results.NUMBER} \(", one_edit.printed, re.MULTILINE)
+    assert len(list(one_edit.folder.glob("1-*/--*"))) == 2 and one_edit.written == []
+    with pytest.raises(SystemExit, match="^.*there is no edit Z.*$"):
+        experiments.main(["--lesson", "1", "--only", "Z"])
+
+
+def test_what_is_trained_is_kept_and_a_failure_is_one_line(one_edit, monkeypatch):
+    cache = trainings.ModelCache(one_edit.folder)
     with pytest.raises(trainings.TrainingError, match="^Task 1, edit A, .*--lr: must be .*$"):
-        cache.train([(setup, [1]), (setup._replace(flags="--lr 0"), [1])])
+        cache.train([(BRIEF._replace(flags="--lr 0"), [1])])
     monkeypatch.setattr(trainings, "subprocess", None)  # None is needed.
-    weights = cache.models(setup, [1])[0](measuring.spell(1, "AAB").inputs)[1]
-    np.testing.assert_allclose(weights, 1 / 3, atol=1e-6)
-    assert [step for step, _ in cache.losses(setup, 1)] == [1, 2]
-    trainings.ModelCache(tmp_path).train([(setup, [1])])
-    (cache.savepath(setup, 1) / "output.txt").unlink()  # As if the training had been cut off.
+    cache.train([(BRIEF, [1, 2])])
+    assert [step for step, _ in cache.losses(BRIEF, 1)] == [1, 2]
+    output = cache.savepath(BRIEF, 1) / "output.txt"
+    output.rename(output.with_name("cut_off.txt"))
     with pytest.raises(AttributeError):
-        trainings.ModelCache(tmp_path).train([(setup, [1])])
+        trainings.ModelCache(one_edit.folder).train([(BRIEF, [1])])
+    output.with_name("cut_off.txt").rename(output)
 
 
-def test_todays_text_loads_what_an_earlier_one_has_trained(tmp_path, monkeypatch, capsys):
-    setup, changed = trainings.Setup(1, "A", "--steps 2"), tmp_path / "1_counting-letters" / "main.py"
-    trainings.ModelCache(tmp_path / "cache").train([(setup, [1])])
+def test_todays_text_loads_what_an_earlier_one_has_trained(one_edit, tmp_path, monkeypatch):
+    changed = tmp_path / "1_counting-letters" / "main.py"
     changed.parent.mkdir()
     changed.write_text(program.source(1) + "# The end.\n", encoding="utf-8")
     shutil.copy(program.script(1).with_name("experiments.md"), changed.parent)
     monkeypatch.setattr(programs, "ROOT", tmp_path)
-    cache = trainings.ModelCache(tmp_path / "cache")
+    cache = trainings.ModelCache(one_edit.folder)
     monkeypatch.setattr(trainings, "subprocess", None)
-    weights = cache.models(setup, [1])[0](np.eye(4, dtype=np.float32)[None])[1]
+    weights = cache.models(BRIEF, [1])[0](np.eye(4, dtype=np.float32)[None])[1]
     np.testing.assert_allclose(weights, 1 / 4, atol=1e-6)
-    assert "checkpoint.npz" in capsys.readouterr().err
-
-
-def test_only_trains_and_prints_one_edit(tmp_path):
-    """Its row's flags and seeds, or others; nothing is written, and what does not exist is one line."""
-    words = [sys.executable, "-m", "tests.experiments", "--lesson", "2", "--cache", str(tmp_path)]
-
-    def only(*flags):
-        return subprocess.run([*words, *flags], capture_output=True, encoding="utf-8", cwd=program.ROOT)
-
-    before = program.files(results.FOLDER) if results.FOLDER.exists() else []
-    printed = only("--only", "A", "--seeds", "1-2", "--flags=--self_att --steps 2").stdout
-    assert re.search(rf"^\| A --self_att --steps 2 \| {results.NUMBER} \(", printed, re.MULTILINE)
-    assert len(list(tmp_path.glob("2-*/--*"))) == 2
-    assert (program.files(results.FOLDER) if results.FOLDER.exists() else []) == before
-    refused = only("--only", "Z")
-    assert refused.returncode == 1 and "there is no edit Z" in refused.stderr.splitlines()[-1]
 
 
 # --- The results ----------------------------------------------------------------------------------------
@@ -287,21 +298,20 @@ def test_every_range_of_a_page_was_measured(page):
 
 def test_a_full_run_writes_each_lesson_and_one_lesson_only_itself(tmp_path, monkeypatch, capsys):
     """The speed has its own command. Other seeds are printed and write nothing."""
-    main = importlib.import_module("experiments.__main__")
     lesson = types.SimpleNamespace(SETUPS=[], report=lambda cache: print("figures"))
-    monkeypatch.setattr(main, "LESSONS", {"one": lesson, "two": lesson})
+    monkeypatch.setattr(experiments, "LESSONS", {"one": lesson, "two": lesson})
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     for name in ("lesson_one", "speed"):
         (tmp_path / f"{name}.md").write_text(f"# {name}\n\nAnother machine\n", encoding="utf-8")
     arguments = types.SimpleNamespace(seeds=[1], pictures=False)
     cache = trainings.ModelCache(tmp_path)
-    main.report(["two"], cache, arguments)
+    experiments.report(["two"], cache, arguments)
     assert "figures" in capsys.readouterr().out and program.files(tmp_path) == ["lesson_one.md", "speed.md"]
     arguments.seeds = None
-    main.report(["two"], cache, arguments)
+    experiments.report(["two"], cache, arguments)
     assert results.machine() in (tmp_path / "lesson_two.md").read_text(encoding="utf-8")
     assert "Another machine" in (tmp_path / "lesson_one.md").read_text(encoding="utf-8")
-    main.report(["one", "two"], cache, arguments)
+    experiments.report(["one", "two"], cache, arguments)
     for name, text in (("lesson_one", "figures"), ("lesson_two", "figures"), ("speed", "Another machine")):
         assert text in (tmp_path / f"{name}.md").read_text(encoding="utf-8")
 

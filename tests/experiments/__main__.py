@@ -52,30 +52,26 @@ def seeds(text):
     return list(range(first, last + 1))
 
 
-def main():
-    """Do it for one lesson, or for all."""
+def main(argv=None):
+    """Do it for one lesson, or for all; argv is a list of flags."""
     parser = argparse.ArgumentParser("python -m tests.experiments", description=__doc__.split("\n")[0])
     parser.add_argument("--lesson", type=lesson, choices=LESSONS, help="only this one (all)")
     parser.add_argument(
         "--only", metavar="EDIT", help="only this edit of the lesson, such as A or G 1 or A+E"
     )
     parser.add_argument("--flags", help='with --only: those of the training, as in --flags="--lr 0.01"')
-    parser.add_argument("--cache", default=MODELS, help="a folder that keeps the models (models/)")
     parser.add_argument("--seeds", type=seeds, help="these in place of those of each row, as in 21-30")
-    parser.add_argument("--train", action="store_true", help="only train what is missing")
     parser.add_argument("--pictures", action="store_true", help="also draw the pictures, fill play.html")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     if arguments.only and not arguments.lesson:
         parser.error("--only needs --lesson")
     if arguments.pictures and (arguments.seeds or arguments.only):
         parser.error("the pictures are those of the pages: --pictures goes without --seeds and --only")
     numbers = [arguments.lesson] if arguments.lesson else list(LESSONS)
-    cache = trainings.ModelCache(arguments.cache, arguments.seeds)
+    cache = trainings.ModelCache(MODELS, arguments.seeds)
     try:
         if arguments.only:
             report_edit(LESSONS[arguments.lesson], arguments.only, arguments.flags, cache)
-        elif arguments.train:
-            cache.train([pair for number in numbers for pair in LESSONS[number].SETUPS])
         else:
             report(numbers, cache, arguments)
     except (trainings.TrainingError, edits.EditError) as error:

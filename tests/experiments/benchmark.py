@@ -3,8 +3,7 @@
     python -m tests.experiments.benchmark --other "the original" PYTHON FOLDER
 
 The table, with medians and, for this project, the least and the most, is written into results/speed.md. Other
-programs have the same folders and a PYTHON that runs them. With --before FOLDER, another version of this
-project (as after `git worktree add FOLDER VERSION`) runs in turns as well, and nothing is written.
+programs have the same folders and a PYTHON that runs them.
 """
 
 import argparse
@@ -22,7 +21,7 @@ import tqdm
 from . import measuring, programs, results
 
 STEPS = {1: 2000, 2: 1000, 3: 2000}  # The same for all, whatever their defaults are.
-NOW, BEFORE = "this project", "before"
+NOW, REPETITIONS = "this project", 5
 
 
 def seconds(words):
@@ -48,7 +47,7 @@ def commands(versions, folder):
             common = [python, script, f"--savepath={folder / f'{variant}, {name}'}", *flags]
             if script.exists():
                 words[f"Task {variant}: `--train`", name] = [*common, "--train", f"--steps={STEPS[task]}"]
-            if name in (NOW, BEFORE):
+            if name == NOW:
                 words[f"Task {variant}: `--test`", name] = [*common, "--test"]
     return words
 
@@ -56,17 +55,14 @@ def commands(versions, folder):
 def main():
     """Run everything in turns and print the table."""
     parser = argparse.ArgumentParser("python -m tests.experiments.benchmark")
-    parser.add_argument("--before", metavar="FOLDER", help="also measure another version; write nothing")
     other = {"nargs": 3, "action": "append", "default": [], "metavar": ("NAME", "PYTHON", "FOLDER")}
     parser.add_argument("--other", help="also measure another program", **other)
-    parser.add_argument("--repetitions", type=int, default=5, help="of each process (%(default)s)")
     arguments = parser.parse_args()
-    before = [(BEFORE, sys.executable, arguments.before)] if arguments.before else []
-    versions = [*arguments.other, *before, (NOW, sys.executable, programs.ROOT)]
+    versions = [*arguments.other, (NOW, sys.executable, programs.ROOT)]
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         words = commands(versions, pathlib.Path(folder))
         times = {key: [] for key in words}
-        for _ in tqdm.trange(arguments.repetitions, desc="repetitions"):
+        for _ in tqdm.trange(REPETITIONS, desc="repetitions"):
             for key in words:
                 times[key].append(seconds(words[key]))
     others = [name for name, *_ in versions[:-1]]
@@ -82,8 +78,7 @@ def main():
     with contextlib.redirect_stdout(io.StringIO()) as text:
         measuring.table("Whole processes", head, rows)
     print(text.getvalue())
-    if not before:
-        results.write("speed", text.getvalue())
+    results.write("speed", text.getvalue())
 
 
 if __name__ == "__main__":

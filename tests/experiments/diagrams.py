@@ -19,7 +19,6 @@ from .drawing import (
     draw_arrow,
     draw_box,
     draw_cells,
-    draw_way,
     new_page,
     new_plane,
     short,
@@ -46,6 +45,14 @@ def mask():
     for across in (5.3, 10.9):
         draw_arrow(page, (across - 0.4, 3.8), (across + 0.4, 3.8))
     return page.figure
+
+
+def draw_way(page, places, colour=GREY, width=3):
+    """Draw an arrow that turns at places, all but the first and the last of a list of pairs."""
+    page.plot(
+        *np.transpose(places[:-1]), color=colour, linewidth=width, solid_capstyle="projecting", zorder=2
+    )
+    draw_arrow(page, *places[-2:], colour, width)
 
 
 def block():

@@ -157,11 +157,3 @@ def draw_arrow(page, tail, head, colour=GREY, width=3, bend=0.0, points=True, zo
     look = {"arrowstyle": style, "mutation_scale": 22, "linewidth": width, "color": colour}
     look |= {"shrinkA": 0, "shrinkB": 0, "connectionstyle": f"arc3,rad={bend}", "capstyle": "butt"}
     page.annotate("", head, tail, arrowprops=look | {"joinstyle": "miter"}, zorder=zorder)
-
-
-def draw_way(page, places, colour=GREY, width=3):
-    """Draw an arrow that turns at places, all but the first and the last of a list of pairs."""
-    page.plot(
-        *np.transpose(places[:-1]), color=colour, linewidth=width, solid_capstyle="projecting", zorder=2
-    )
-    draw_arrow(page, *places[-2:], colour, width)

@@ -40,7 +40,6 @@ SETUPS += [(setup(edit + more), TEN) for edit in DELAYED.values() for more in ("
 SETUPS += [(setup(), TWENTY)]
 TESTED_LENGTHS = range(1, 21)
 SHOWN = " BC CBBAA "  # The sequence that the lesson shows.
-TEXTS = ("AAAAAAAAAA", "AABB", "AB BC")  # They ask what a model sees.
 
 
 def report(cache):
@@ -149,11 +148,7 @@ def print_factors(cache):
     rows = [[label, *cells] for label, cells in zip(labels, zip(*columns, strict=True), strict=True)]
     measuring.table(f"Logits multiplied, {SHOWN!r}", ["logits", *interventions.FACTORS], rows)
 
-    counts, measured = measuring.new_data(TASK).answers, [interventions.by_factor(model) for model in models]
-    right = np.array([(answers == counts).all(axis=-1).mean(axis=-1) for answers, _ in measured])
-    rows = [["right", *map(measuring.percent, right.T)]]
-    measuring.table("Right, logits multiplied", ["logits", *interventions.FACTORS], rows)
-    rows = {}
+    measured, rows = [interventions.by_factor(model) for model in models], {}
     for label, most in (("the model says the same", 0), ("it is off by one at most", 1)):
         rows[label] = [[(abs(answers - ruler)[ruler == count] <= most).mean() for count in range(11)]
                        for answers, ruler in measured]  # fmt: skip
@@ -165,7 +160,7 @@ def print_factors(cache):
 
 
 def print_standard_deviations(cache):
-    """Print what layer norm divides by, how answers follow it, and what is said to some texts."""
+    """Print what layer norm divides by, how answers follow it, and what is said to half as many letters."""
     groups = {label: cache.models(each, TEN) for label, each in LINEUP.items()}
     head = ["", "right, one c for all", "right, one standard deviation for all"]
     measuring.compare(
@@ -178,9 +173,8 @@ def print_standard_deviations(cache):
     head = ["letters there", *range(7)]
     rows = {"the standard deviation": means}
     measuring.compare("The mean standard deviation", head, rows, list, *["{:.2f}"] * 7)
-    inputs = [measuring.spell(TASK, text).inputs for text in TEXTS]
-    said = [[interventions.read_logits(model, each) for model in groups[MAIN]] for each in inputs]
-    measuring.table("What `main.py` answers", ["", *TEXTS], [[MAIN, *map(in_words, said)]])
+    logits = [measuring.logits_of(model, measuring.spell(TASK, "AB BC").inputs) for model in groups[MAIN]]
+    print(f"\nWhat `main.py` answers to AB BC: {in_words(each[0].argmax(axis=-1) for each in logits)}")
 
 
 # --- The line-up ----------------------------------------------------------------------------------------

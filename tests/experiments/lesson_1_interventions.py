@@ -58,11 +58,6 @@ def read_counts(model, vectors):
     return model.logits_layer(vectors).numpy().argmax(axis=-1)
 
 
-def read_logits(model, inputs):
-    """Return the answers of a model to the first of these inputs, int (outputs,)."""
-    return measuring.logits_of(model, inputs)[0].argmax(axis=-1)
-
-
 def with_factor(model, data, factor=1):
     """Return what the last dense layer gets if a factor multiplies the logits, and the weights then."""
     weights = model(data.inputs)[1].numpy() ** factor

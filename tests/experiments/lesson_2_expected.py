@@ -28,7 +28,4 @@ def report(cache):
     rows = {label: groups[label] for label in (LEARNT, LONG)}
     head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
     head += ["the larger one gets more"]
-    measuring.compare("How long it was trained", head, rows, look, *["{:.2f}"] * 4, "%", each=True)
-    print()
-    for label in rows:
-        print(f"- {label}, on itself: {' '.join(f'{look(model)[3]:.2f}' for model in groups[label])}")
+    measuring.compare("How long it was trained", head, rows, look, *["{:.2f}"] * 4, "%")

@@ -130,23 +130,18 @@ def seeds_of(each):
 
 
 def print_last_losses(cache):
-    """Print with which loss the training runs with --pos_enc ended, and what is right then."""
-    for each in (POSITIONS, LONGER):
-        seeds = cache.chosen(seeds_of(each))
-        losses = [cache.losses(each, seed)[-1][1] for seed in seeds]
-        rights = [scores(model)[0] for model in cache.models(each, seeds)]
-        triples = zip(seeds, losses, rights, strict=True)
-        runs = [f"seed {seed}: {loss:.3f}, {right:.1%} right" for seed, loss, right in triples]
-        print(f"\nThe last printed losses of `{each.flags}`: {'; '.join(runs)}")
+    """Print with which loss the longer training runs with --pos_enc ended, and what is right then."""
+    seeds = cache.chosen(TEN)
+    losses = [cache.losses(LONGER, seed)[-1][1] for seed in seeds]
+    rights = [scores(model)[0] for model in cache.models(LONGER, seeds)]
+    triples = zip(seeds, losses, rights, strict=True)
+    runs = [f"seed {seed}: {loss:.3f}, {right:.1%} right" for seed, loss, right in triples]
+    print(f"\nThe last printed losses of `{LONGER.flags}`: {'; '.join(runs)}")
 
 
 def print_order(cache):
     """Print what another order of the same letters changes, and what the positional vectors are."""
-    groups = {
-        label: cache.models(each, TEN)
-        for label, each in TABLES[f"Without an encoder layer, `{BARE}`"].items()
-    }
-    groups |= {"without `--pos_enc`": cache.models(PLAIN, TEN), "`--pos_enc`": cache.models(POSITIONS, TEN)}
+    groups = {"without `--pos_enc`": cache.models(PLAIN, TEN), "`--pos_enc`": cache.models(POSITIONS, TEN)}
     title = "Changed by another order of the letters"
     measuring.compare(title, ["", "logits"], groups, order_change, "{:.2g}")
     rows = []

@@ -35,8 +35,5 @@ def report(cache):
     head = ["encoder layers", "right", "weight on the signal", "another letter has more", "made equal"]
     measuring.compare("More layers", head, found, list, "%", "{:.2f}", "%", "%", each=True)
     for label, runs in found.items():
-        for place, each in ((1, "weight on the signal"), (2, "another letter has more"), (3, "made equal")):
-            numbers = [run[place] * (1 if place == 1 else 100) for run in runs]
-            print(
-                f"- {label}, {each}: {' '.join(f'{number:.{2 if place == 1 else 1}f}' for number in numbers)}"
-            )
+        for place, each in ((2, "another letter has more"), (3, "made equal")):
+            print(f"- {label}, {each}: {' '.join(f'{100 * run[place]:.1f}' for run in runs)}")
