@@ -62,13 +62,13 @@ def test_a_model_is_the_formula_also_by_keras_own_way(name):
     for weight in model.weights:
         assert weight.path not in ("model/query", "model/positional_encoding") or not weight.numpy().any()
         weight.assign(generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path))
-    reference = formula.Model({weight.path.removeprefix("model/"): weight for weight in model.weights})
+    reference = formula.of(model)
     if number == 3 and own["enc_layers"]:
         assert reference.arrays["encoder_layer_1/expand/kernel"].shape == (12, 24)
     for length in (6, 3):
         inputs, _ = module.Task(7, 5, generator).next_batch(4, length=length)
         reference.weights.clear()
-        chances = reference.lesson(number, own, inputs)
+        chances = reference.lesson(inputs)
         assert chances.shape[-1] == SIZES["max_len"] + 1  # From none to all.
         expected = [weights for (weights,) in reference.weights.values()]
         if number == 3:  # The program returns the decoder's first.

@@ -97,7 +97,7 @@ def test_it_computes_what_main_computes(name, saved, page):
         for factors in (dict.fromkeys(names, 1.5), dict.fromkeys(names, 0), last_alone):
             page.turn(factors)
             reference = formula.Model(arrays, factors)
-            chances = reference.lesson(task, settings, inputs)
+            chances = reference.lesson(inputs)
             agree(page.seen(), chances, reference.weights, truth)
 
 

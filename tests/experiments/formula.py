@@ -2,6 +2,8 @@
 
 import numpy as np
 
+EPSILON = 1e-3  # Of layer normalization, as in Keras.
+
 
 def softmax(logits):
     """Return the softmax over the last axis, float64."""
@@ -30,9 +32,14 @@ def attend(query, key, value, factor=1, mask=True):
 
 
 def normalize(vectors):
-    """Return layer normalization without its learnt scale and shift, with the epsilon of Keras."""
+    """Return layer normalization without its learnt scale and shift."""
     centred = vectors - vectors.mean(axis=-1, keepdims=True)
-    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-3)
+    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
+
+
+def of(model, factors=()):
+    """Return a Model with the weights of a Keras model of a program."""
+    return Model({weight.path.removeprefix("model/"): weight for weight in model.weights}, factors)
 
 
 class Model:
@@ -69,20 +76,41 @@ class Model:
         """Return attention, with the residual connection and layer normalization."""
         return self.normalize(f"{name}/layer_norm", self.mix(name, query, key, key) + query)
 
-    def lesson(self, task, settings, inputs):
-        """Return the chances of each answer of a lesson's model to one-hot inputs (..., length, letters)."""
-        vectors = self.dense("embedding" if task == 3 else "key_layer", inputs)
-        if settings.get("pos_enc"):
-            vectors = vectors + self.arrays["positional_encoding"][0, : vectors.shape[-2]]
-        for name in (f"encoder_layer_{layer + 1}" for layer in range(settings.get("enc_layers", 0))):
-            vectors = self.attend(f"{name}/attention", vectors, vectors)
-            expanded = np.maximum(self.dense(f"{name}/expand", vectors), 0)
-            contracted = self.dense(f"{name}/contract", expanded)
-            vectors = self.normalize(f"{name}/layer_norm", contracted + vectors)
+    def embed(self, inputs):
+        """Return a vector for each letter of one-hot inputs (..., length, letters), with its position's."""
+        if "key_layer/kernel" in self.arrays:
+            return self.dense("key_layer", inputs)
+        positions = self.arrays.get("positional_encoding", np.zeros((1, inputs.shape[-2], 1)))
+        return self.dense("embedding", inputs) + positions[0, : inputs.shape[-2]]
+
+    def encode(self, vectors):
+        """Return the vectors after all encoder layers, if there are any."""
+        layer = 1
+        while f"encoder_layer_{layer}/expand/kernel" in self.arrays:
+            name = f"encoder_layer_{layer}"
+            vectors = self.feed_forward(name, self.attend(f"{name}/attention", vectors, vectors))
+            layer += 1
+        return vectors
+
+    def feed_forward(self, name, vectors):
+        """Return the vectors after the two dense layers of an encoder layer and its layer normalization."""
+        expanded = np.maximum(self.dense(f"{name}/expand", vectors), 0)
+        return self.normalize(f"{name}/layer_norm", self.dense(f"{name}/contract", expanded) + vectors)
+
+    def decode(self, vectors):
+        """Return what the last layer of a lesson's model reads, (..., outputs, hidden)."""
         decoding = self.attend("attention", self.arrays["query"][0], vectors)
-        if settings.get("self_att"):
+        if "self_attention/layer_norm/gamma" in self.arrays:
             decoding = self.attend("self_attention", decoding, decoding)
-        return softmax(self.dense("logits_layer", decoding))
+        return decoding
+
+    def lesson(self, inputs):
+        """Return the chances of each answer of a lesson's model to one-hot inputs (..., length, letters)."""
+        return softmax(self.dense("logits_layer", self.decode(self.encode(self.embed(inputs)))))
+
+    def answers(self, decoded):
+        """Return what the last layer says to what it reads, int (..., outputs)."""
+        return self.dense("logits_layer", decoded).argmax(axis=-1)
 
     def transformer(self, settings, words):
         """Return the chances of each next word, after each of the words, int (..., length)."""

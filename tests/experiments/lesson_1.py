@@ -139,11 +139,7 @@ def print_factors(cache):
     for factor in interventions.FACTORS.values():
         pairs = [interventions.with_factor(model, shown, factor) for model in models]
         weights = measuring.summary(weights[0, 0, shown.letters[0] == 1].sum() for _, weights in pairs)
-        answers = [
-            interventions.read_counts(model, vectors)[0]
-            for model, (vectors, _) in zip(models, pairs, strict=True)
-        ]
-        columns.append([weights, in_words(answers)])
+        columns.append([weights, in_words(answers[0] for answers, _ in pairs)])
     labels = "weight on the two 'A's", "answers"
     rows = [[label, *cells] for label, cells in zip(labels, zip(*columns, strict=True), strict=True)]
     measuring.table(f"Logits multiplied, {SHOWN!r}", ["logits", *interventions.FACTORS], rows)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import measuring
+from . import formula, measuring
 
 TASK = 1
 FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 1½": 1.5, "× 2": 2, "× 2½": 2.5, "× 3": 3}  # Of the logits.
@@ -28,8 +28,9 @@ def ratios(model):
 
 def query_key_cosines(model):
     """Return the cosine of each output step's query and its own letter's key, both less their means, (3,)."""
-    key = model.key_layer(np.eye(4, dtype=np.float32)[1:]).numpy()
-    query, key = (vectors - vectors.mean(axis=-1, keepdims=True) for vectors in (model.query.numpy()[0], key))
+    reference = formula.of(model)
+    pair = reference.arrays["query"][0], reference.embed(np.eye(4)[1:])
+    query, key = (vectors - vectors.mean(axis=-1, keepdims=True) for vectors in pair)
     norms = np.linalg.norm(query, axis=-1) * np.linalg.norm(key, axis=-1)
     return (query * key).sum(axis=-1) / norms
 
@@ -48,21 +49,11 @@ def weight_by_count(model, step=0):
 # --- Changed weights ------------------------------------------------------------------------------------
 
 
-def norm_of(model):
-    """Return the layer norm of a model, which an edit may have moved."""
-    return getattr(model, "attention", model).layer_norm
-
-
-def read_counts(model, vectors):
-    """Return the counts that a model reads from what its last dense layer gets."""
-    return model.logits_layer(vectors).numpy().argmax(axis=-1)
-
-
-def with_factor(model, data, factor=1):
-    """Return what the last dense layer gets if a factor multiplies the logits, and the weights then."""
-    weights = model(data.inputs)[1].numpy() ** factor
-    weights /= weights.sum(axis=-1, keepdims=True)
-    return norm_of(model)(weights @ model.key_layer(data.inputs) + model.query).numpy(), weights
+def with_factor(model, data, factor):
+    """Return what a model answers if a factor multiplies the logits, and its weights then."""
+    reference = formula.of(model, {"attention": factor})
+    answers = reference.lesson(data.inputs).argmax(axis=-1)
+    return answers, *reference.weights["attention"]
 
 
 def by_factor(model):
@@ -73,8 +64,8 @@ def by_factor(model):
     data, answers, totals = measuring.new_data(TASK), [], []
     own = data.letters[:, None] == np.arange(1, 4)[:, None]
     for factor in FACTORS.values():
-        vectors, weights = with_factor(model, data, factor)
-        answers.append(read_counts(model, vectors))
+        counts, weights = with_factor(model, data, factor)
+        answers.append(counts)
         totals.append((weights * own).sum(axis=-1))
     usual = np.array([weight_by_count(model, step) for step in range(3)])
     return np.array(answers), abs(np.array(totals)[..., None] - usual).argmin(axis=-1)
@@ -84,17 +75,19 @@ def by_factor(model):
 
 
 def apart(model, data):
-    """Return weighted mean + query less their mean, (…, 64), and their standard deviation, (…, 1)."""
-    sums = (model(data.inputs)[1] @ model.key_layer(data.inputs) + model.query).numpy()
+    """Return weighted mean + query less their mean, (…, 64), and what layer norm divides by, (…, 1)."""
+    reference, weights = formula.of(model), model(data.inputs)[1].numpy()  # An edit has weights of its own.
+    sums = weights @ reference.embed(data.inputs) + reference.arrays["query"]
     rest = sums - sums.mean(axis=-1, keepdims=True)
-    return rest, np.sqrt((rest**2).mean(axis=-1, keepdims=True) + norm_of(model).epsilon)
+    return rest, np.sqrt((rest**2).mean(axis=-1, keepdims=True) + formula.EPSILON)
 
 
 def same_for_all(model):
     """Return the sequences right if all get the same vector to be divided, and if all are divided alike."""
-    data, norm, right = measuring.new_data(TASK), norm_of(model), []
+    data, reference, right = measuring.new_data(TASK), formula.of(model), []
+    gamma, beta = (array for name, array in reference.arrays.items() if "layer_norm" in name)
     rest, deviation = apart(model, data)
     for divided in (rest.mean(axis=(0, 1)) / deviation, rest / deviation.mean()):
-        answers = read_counts(model, norm.gamma * divided + norm.beta)
+        answers = reference.answers(gamma * divided + beta)
         right.append((answers == data.answers).all(axis=-1).mean())
     return right

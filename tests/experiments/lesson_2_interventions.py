@@ -36,15 +36,15 @@ def unequal():
 
 
 def first_states(model):
-    """Return the hidden states of all cases before self-attention, float32 (286, 4, hidden)."""
-    key = model.key_layer(cases().inputs)
-    return model.attention(query=model.query, key=key, value=key)[0].numpy()
+    """Return the hidden states of all cases before self-attention, float64 (286, 4, hidden)."""
+    reference = formula.of(model)
+    return reference.attend("attention", reference.arrays["query"][0], reference.embed(cases().inputs))
 
 
 def blind_states(model):
     """Return the same of edit F, in which output step 3 has its bare query."""
     states = first_states(model)
-    states[:, 3] = model.query[0, 3]
+    states[:, 3] = model.query.numpy()[0, 3]
     return states
 
 
@@ -58,9 +58,10 @@ def all_weights(states):
 
 def preference(model):
     """Return how many times the least weight of output step 3 on a kind of letter the largest is, [float]."""
-    key = model.key_layer(np.eye(4, dtype=np.float32)[None])
-    weights = model.attention(query=model.query, key=key, value=key)[1].numpy()[0, 3]
-    return [weights.max() / weights.min()]
+    reference = formula.of(model)
+    reference.lesson(np.eye(4))
+    (weights,) = reference.weights["attention"]
+    return [weights[3].max() / weights[3].min()]
 
 
 def on_counts(states):
@@ -80,11 +81,11 @@ def on_counts(states):
 def predicted_difference(model, states, weights):
     """Return the answers of output step 3, int (batch,), for its weights, float (batch, 4).
 
-    The states, float32 (batch, 4, hidden), are those before self-attention.
+    The states, float (batch, 4, hidden), are those before self-attention.
     """
     sums = np.einsum("bk,bkd->bd", weights, states) + states[:, 3]
-    logits = model.logits_layer(model.self_attention.layer_norm(sums[:, None]))
-    return logits.numpy()[:, 0].argmax(axis=-1)
+    reference = formula.of(model)
+    return reference.answers(reference.normalize("self_attention/layer_norm", sums))
 
 
 def flipped(model):
@@ -166,16 +167,15 @@ def patched(model, states_of=first_states):
 def with_other_weights(model):
     """Change all weights; return a dict from the change to the sequences, counts and differences right."""
     answers, chances, right = cases().answers, cases().chances, {}
-    states = first_states(model)
-    equal, own = np.full((1, 4, 4), 0.25, np.float32), np.eye(4, dtype=np.float32)[None]
+    states, reference = first_states(model), formula.of(model)
     changes = {
         "nothing": all_weights(states),
-        "all weights equal": equal,
-        "each step attends only to itself": own,
+        "all weights equal": np.full((4, 4), 0.25),
+        "each step attends only to itself": np.eye(4),
     }
     for name, weights in changes.items():
-        changed = model.self_attention.layer_norm(weights @ states + states)
-        correct = model.logits_layer(changed).numpy().argmax(axis=-1) == answers
+        changed = reference.normalize("self_attention/layer_norm", weights @ states + states)
+        correct = reference.answers(changed) == answers
         of_steps = chances @ correct
         right[name] = chances @ correct.all(axis=1), of_steps[:3].mean(), of_steps[3]
     return right

@@ -168,11 +168,11 @@ def print_weights(cache):
     measuring.compare("The signal's row", head, groups, signal_row, *["{:.3f}"] * 2, *["{:.2f}"] * 2)
     rows = []
     for label, factors in interventions.FACTORS.items():
-        rights = [100 * interventions.right_with(model, *factors) for model in models]
+        rights = [100 * interventions.right_with(model, factors) for model in models]
         rows.append([label, f"{min(rights):.1f} to {max(rights):.1f}%", measuring.summary(rights, "{:.1f}")])
     head = ["changed, twenty runs", "right, lowest to highest", "median and range"]
     measuring.table("Changed after the training", head, rows)
-    rights = [interventions.right_with(model, 1, 0) for model in cache.models(LOOKING, TEN)]
+    rights = [interventions.right_with(model, {"attention": 0}) for model in cache.models(LOOKING, TEN)]
     rows = [["the same models, tested with equal weights", measuring.percent(rights)]]
     rows += [["the bound for equal weights", f"{bound()[1]:.2%}"]]
     measuring.table(f"Without an encoder layer, changed, `{BARE}`", ["", "right"], rows)

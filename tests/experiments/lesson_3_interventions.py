@@ -5,72 +5,29 @@ import numpy as np
 from . import formula, measuring
 
 TASK = 3
-FACTORS = {  # What the logits of the encoder and of the decoder are multiplied with.
-    "nothing": (1, 1),
-    "decoder: equal weights": (1, 0),
-    "encoder: equal weights": (0, 1),
+FACTORS = {  # What the logits of an attention are multiplied by.
+    "nothing": {},
+    "decoder: equal weights": {"attention": 0},
+    "encoder: equal weights": {"encoder_layer_1/attention": 0},
 }
 FIRST_MEAN = "the first letter's weighted mean"
 
 
-# --- A model, part by part ------------------------------------------------------------------------------
-
-
-def embed(model, inputs):
-    """Return what the encoder gets, float32 (batch, length, hidden): letters plus positions, if any."""
-    vectors = model.embedding(inputs).numpy()
-    return vectors if model.positional_encoding is None else vectors + model.positional_encoding.numpy()
-
-
-def attend(layer, vectors, factor=1):
-    """Return the vectors after an encoder layer's self-attention, its residual and its layer norm."""
-    means, _ = formula.attend(vectors, vectors, vectors, factor)
-    return layer.attention.layer_norm(means + vectors).numpy()
-
-
-def dense(layer, vectors):
-    """Return what an encoder layer's dense layers make of vectors, with residual and layer norm."""
-    return layer.layer_norm(layer.contract(layer.expand(vectors)) + vectors).numpy()
-
-
-def encode(model, inputs, factor=1):
-    """Return what the decoder gets, float32 (batch, length, hidden)."""
-    vectors = embed(model, inputs)
-    for layer in model.encoder:
-        vectors = dense(layer, attend(layer, vectors, factor))
-    return vectors
-
-
-def decode(model, vectors, factor=1):
-    """Return what the last dense layer reads, float32 (batch, hidden)."""
-    query = model.query.numpy()
-    means, _ = formula.attend(query, vectors, vectors, factor)
-    return model.attention.layer_norm(means + query).numpy()[:, 0]
-
-
-def right_with(model, encoder, decoder):
-    """Return the fraction of sequences right if factors multiply the logits of encoder and decoder."""
+def right_with(model, factors):
+    """Return the fraction of sequences right if factors, by names of attentions, multiply the logits."""
     data = measuring.new_data(TASK)
-    vectors = encode(model, data.inputs, encoder)
-    logits = model.logits_layer(decode(model, vectors, decoder)).numpy()
-    return (logits.argmax(axis=-1) == data.answers[:, 0]).mean()
-
-
-# --- A new last layer -----------------------------------------------------------------------------------
-
-
-def before_last_layer(model, inputs):
-    """Return what the last layer of a model reads, float (batch, hidden)."""
-    return decode(model, encode(model, inputs))
-
-
-def new_last_layer(model):
-    """Return the best last layer for a model, fitted to 10,000 other sequences."""
-    others = measuring.new_data(TASK, seed=2000)
-    return measuring.probe(before_last_layer(model, others.inputs), others.answers[:, 0])
+    chances = formula.of(model, factors).lesson(data.inputs)
+    return (chances.argmax(axis=-1) == data.answers).mean()
 
 
 # --- What another sequence gives ------------------------------------------------------------------------
+
+
+def new_last_layer(reference):
+    """Return the best last layer for a model, fitted to what it makes of 10,000 other sequences."""
+    others = measuring.new_data(TASK, seed=2000)
+    features = reference.decode(reference.encode(reference.embed(others.inputs)))
+    return measuring.probe(features, others.answers)
 
 
 def patched(model, new_layer=False):
@@ -84,29 +41,27 @@ def patched(model, new_layer=False):
         A dict from what is taken to two fractions of the sequences in which the two counts differ: of
         answers that are the other count, and of those that are this one.
     """
-    last = new_last_layer(model) if new_layer else None
+    reference = formula.of(model)
+    last = new_last_layer(reference) if new_layer else reference.answers
     data, others = measuring.new_data(TASK), measuring.new_data(TASK, seed=3000)
     other_letters = others.inputs.copy()
     other_letters[:, 0] = data.inputs[:, 0]  # Ten other letters after this signal.
-    own = data.answers[:, 0]
-    of_letters = measuring.data_of(TASK, other_letters).answers[:, 0]
+    own, of_letters = data.answers, measuring.data_of(TASK, other_letters).answers
 
-    layer, vectors = model.encoder[0], embed(model, data.inputs)
-    foreign = embed(model, other_letters)
-    foreign_means, _ = formula.attend(foreign, foreign, foreign)
-    here = attend(layer, vectors)
-    there = layer.attention.layer_norm(foreign_means + vectors).numpy()  # The residual stays.
-    encoded, from_letters = dense(layer, here), dense(layer, there)
+    layer, vectors, foreign = "encoder_layer_1", reference.embed(data.inputs), reference.embed(other_letters)
+    foreign_means = reference.mix(f"{layer}/attention", foreign, foreign, foreign)
+    there = reference.normalize(f"{layer}/attention/layer_norm", foreign_means + vectors)
+    encoded = reference.encode(vectors)
+    from_letters = reference.feed_forward(layer, there)  # The residual stayed.
 
     def fractions(positions, cases):
         """Return the two fractions with the other sequence's weighted means at these positions."""
         changed = encoded.copy()
         changed[:, positions] = from_letters[:, positions]
-        features = decode(model, changed)
-        predicted = last(features) if last else model.logits_layer(features).numpy().argmax(axis=-1)
+        predicted = last(reference.decode(changed))
         return (predicted == of_letters)[cases].mean(), (predicted == own)[cases].mean()
 
-    differ = of_letters != own
+    differ = of_letters[:, 0] != own[:, 0]
     return {
         "nothing": fractions([], differ),
         FIRST_MEAN: fractions([0], differ),

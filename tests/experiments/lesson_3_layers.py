@@ -26,7 +26,7 @@ def look(model):
     weights = np.reshape(decoder, (-1, 11))
     right, _ = lesson_3.scores(model)
     elsewhere = (weights[:, 1:].max(axis=1) > weights[:, 0]).mean()
-    return right, weights[:, 0].mean(), elsewhere, interventions.right_with(model, 1, 0)
+    return right, weights[:, 0].mean(), elsewhere, interventions.right_with(model, {"attention": 0})
 
 
 def report(cache):
