@@ -19,12 +19,15 @@ const Shell = {
   entering: false, // Whether one has just gone to another view.
 
   start() {
-    for (const id of ["model", "runs", "compare", "moral", "shown"]) {
+    for (const id of ["model", "runs", "compare", "shown"]) {
       $(id).replaceChildren(); // A copy that a browser has saved holds what was shown.
     }
     readEmbedded();
     const links = Shell.views.map((view) => Shell.link(`#${view.id}`, view.title));
     document.querySelector("nav").replaceChildren(...links);
+    for (const link of document.querySelectorAll(".next a")) {
+      link.onclick = Shell.follow;
+    }
     linkLessons();
     document.addEventListener("dragover", (event) => {
       event.preventDefault();
@@ -72,13 +75,13 @@ const Shell = {
     window.scrollTo(0, 0);
   },
 
-  // Inside srcdoc, following such a link would leave the page; so it is never followed.
   link(hash, text) {
-    const followed = (event) => {
-      event.preventDefault();
-      Shell.go(Shell.views.find((view) => hash === `#${view.id}`));
-    };
-    return make("a", { href: hash, onclick: followed }, text);
+    return make("a", { href: hash, onclick: Shell.follow }, text);
+  },
+
+  follow(event) { // Not as the browser would: inside srcdoc that would leave the page.
+    event.preventDefault();
+    Shell.go(Shell.views.find((view) => event.currentTarget.hash === `#${view.id}`));
   },
 
   readAddress() {

@@ -1,14 +1,10 @@
 "use strict";
 
-const CHART = { left: 55, right: 510, top: 10, bottom: 255, highest: 3, lowest: 0.03 };
+const LOSSES = [3, 1, 0.3, 0.1, 0.03]; // The chart, whose scale is logarithmic, goes from the first to the last.
 
-function across(at) {
-  return CHART.left + ((CHART.right - CHART.left) * at) / STEPS;
-}
-
-function down(loss) {
-  const place = Math.log(CHART.highest / loss) / Math.log(CHART.highest / CHART.lowest);
-  return CHART.top + (CHART.bottom - CHART.top) * Math.min(Math.max(place, 0), 1);
+function down(loss) { // Return where in the chart, in percent.
+  const place = Math.log(LOSSES[0] / loss) / Math.log(LOSSES[0] / LOSSES[LOSSES.length - 1]);
+  return 100 * Math.min(Math.max(place, 0), 1);
 }
 
 function blindLoss() { // The loss of a model that knows how often each count occurs, but reads no letters.
@@ -28,9 +24,9 @@ const KINDS_OF_TRAINING = { // What multiplies the logits, and what is said of i
 const SCORED_EVERY = 500; // Milliseconds: scores take time that the training could have.
 const DRAWN_EVERY = 100;
 
-const COMPARISON = "What does it show? If the model with equal weights counts, the task does not need " +
-  "learnt weights. If it had failed, that alone would prove nothing: it might only train badly. No two " +
-  "runs get the same score, so train a few of each before you say which kind is better.";
+const COMPARISON = "If the model with equal weights counts, the task does not need learnt weights. If it had " +
+  "failed, that alone would prove nothing: it might only train badly. No two runs get the same score, so train a " +
+  "few of each before you say which kind is better.";
 
 const Train = {
   id: "train",
@@ -67,6 +63,10 @@ const Train = {
       return section;
     }));
     $("scale").replaceChildren(...drawScale());
+    const label = (className, style, text) => make("small", { className, style }, text);
+    $("chart").append(...LOSSES.map((loss) => label("loss", `top: ${down(loss)}%`, loss)),
+      ...[0, 1000, STEPS].map((at) => label("at", `left: ${(100 * at) / STEPS}%`, at ? at : "step 0")),
+      label("blind", `top: ${down(blindLoss())}%`, "best without letters"));
     Train.drawLosses();
   },
 
@@ -84,36 +84,22 @@ const Train = {
   draw() {
     for (const { kind, training, right, at } of Train.pair) {
       drawVoted($(`forming_${kind}`), training.model, training.model.usual, "judged");
-      $(`score_${kind}`).replaceChildren(make("b", {}, `Right for ${right.toLocaleString("en")} of 1,000`),
-        ` after ${at.toLocaleString("en")} steps`);
+      $(`score_${kind}`).replaceChildren(make("b", {}, right), " of 1,000 right ",
+        make("small", {}, `after ${at.toLocaleString("en")} steps`));
       $(`score_${kind}`).dataset.right = right;
     }
     Train.drawLosses();
   },
 
   drawLosses() {
-    const parts = [];
-    for (const loss of [3, 1, 0.3, 0.1, 0.03]) {
-      parts.push(draw("line", { x1: CHART.left, x2: CHART.right, y1: down(loss), y2: down(loss),
-        opacity: 0.4 }));
-      parts.push(draw("text", { x: CHART.left - 6, y: down(loss) + 4, "text-anchor": "end" }, loss));
-    }
-    for (const at of [0, 500, 1000, 1500, 2000]) {
-      parts.push(draw("text", { x: across(at), y: CHART.bottom + 17, "text-anchor": "middle" }, at));
-    }
-    parts.push(draw("text", { x: across(1000), y: CHART.bottom + 36, "text-anchor": "middle" },
-      "training step"));
-    parts.push(draw("text", { x: CHART.left + 6, y: CHART.bottom - 8 }, "loss, nats per output step"));
-    const blind = down(blindLoss());
-    parts.push(draw("line", { x1: CHART.left, x2: CHART.right, y1: blind, y2: blind }));
-    const best = `${short(Number(blindLoss().toFixed(2)))}: the best without reading the letters`;
-    parts.push(draw("text", { x: CHART.right, y: blind - 5, "text-anchor": "end" }, best));
-    Train.curves.forEach((curve, index) => {
-      const points = curve.points.map(([at, loss]) => `${across(at).toFixed(1)},${down(loss).toFixed(1)}`);
-      const className = `${index >= Train.curves.length - 2 ? "now" : "before"} ${curve.kind}`;
-      parts.push(draw("polyline", { points: points.join(" "), class: className }));
+    const lines = [...LOSSES, blindLoss()].map((loss) =>
+      draw("line", { x1: 0, x2: 100, y1: down(loss), y2: down(loss) }));
+    const curves = Train.curves.map(({ kind, points }, index) => {
+      const places = points.map(([at, loss]) => `${(100 * at / STEPS).toFixed(1)},${down(loss).toFixed(1)}`);
+      return draw("polyline", { points: places.join(" "),
+        class: `${index >= Train.curves.length - 2 ? "now" : "before"} ${kind}` });
     });
-    $("losses").replaceChildren(...parts);
+    $("losses").replaceChildren(...lines, ...curves);
     const now = Train.curves.slice(-2).filter((curve) => curve.points.length);
     const told = now.map(({ kind, points }) => `${KINDS_OF_TRAINING[kind].short}: loss ` +
       `${short(points[points.length - 1][1])} at step ${points[points.length - 1][0]}`);
@@ -184,7 +170,7 @@ const Train = {
     }
     Train.pair.forEach(Train.keep);
     announce(Train.pair.map(({ kind, right }) => `${KINDS_OF_TRAINING[kind].short}: right for ${right} of 1,000`).join("; "));
-    $("compare").textContent = COMPARISON;
+    $("compare").replaceChildren(make("details", {}, make("summary", {}, "What does it show?"), make("p", {}, COMPARISON)));
   },
 
   keep({ kind, training, right }) { // In the menu of models, and in the table.

@@ -103,7 +103,7 @@ const Vote = {
     $("again").hidden = !Vote.inClass && !Vote.revealed;
     turn("show", true);
     Vote.ask(false);
-    $("moral").replaceChildren();
+    Vote.conclude(false);
     $("shown").replaceChildren();
     $("models").replaceChildren(...LINEUP.map((name, index) => {
       const title = `Model ${index + 1}`;
@@ -176,21 +176,17 @@ const Vote = {
 
   *measureLineup() { // The one that was voted for comes first.
     const order = range(LINEUP.length).sort((one, other) => (other === Vote.mine) - (one === Vote.mine));
-    const scores = [];
     for (const index of order) {
       const model = library[LINEUP[index]].model;
       const right = yield* measureRight(model, model.length, {});
-      scores[index] = right;
       const open = make("button", { onclick: () => Models.openModel(LINEUP[index], Vote.tokens) },
         `Open Model ${index + 1}`);
-      const text = index === Vote.mine ? `You chose ${index + 1}. It gets ${right} of 1,000.`
-        : tell(right, model, model.length);
-      const score = make("p", {}, make("b", {}, text));
+      const title = index === Vote.mine ? `You chose Model ${index + 1}` : `Model ${index + 1}`;
+      const score = make("p", {}, `${title}: `, make("b", {}, right), " of 1,000 right.");
       score.dataset.right = right;
       $(`reveal_${index}`).prepend(score);
       $(`reveal_${index}`).append(open);
     }
-    return scores;
   },
 
   reveal() {
@@ -202,38 +198,35 @@ const Vote = {
       if (!Vote.inClass) {
         const mine = index === Vote.mine;
         $(`vote_${index}`).textContent = "Your vote";
-        $(`vote_${index}`).hidden = !mine;
+        $(`vote_${index}`).style.visibility = mine ? "" : "hidden"; // Its place is kept.
         turn(`vote_${index}`, false);
       }
     });
     turn("show", false);
     $("again").hidden = false;
     Vote.stop();
-    Vote.stop = inSlices(Vote.measureLineup(), 12, (scores) => {
-      const told = [...document.querySelectorAll(".reveal b")].map((score) => score.textContent);
+    Vote.stop = inSlices(Vote.measureLineup(), 12, () => {
+      const told = [...document.querySelectorAll(".reveal [data-right]")].map((score) => score.textContent);
       clearTimeout(Vote.telling); // On a fast machine that would come later, and the scores would not be heard.
-      announce(told.map((score, index) => `Model ${index + 1}: ${score}`).join(" "));
-      Vote.explain(scores);
+      announce(told.join(" "));
+      Vote.explain();
     });
   },
 
-  explain(scores) {
-    const mine = Vote.mine === null ? "" : Vote.mine === largest(scores) ? "You have picked the best. "
-      : `Model ${largest(scores) + 1} gets the most. `;
-    const moral = make("p", {}, mine,
-      make("b", {}, "A heatmap shows where a model looks, not that it must look there."),
-      " Model 1 takes the same from every letter, and counts nearly as well as Model 2. Model 3 has the clearest " +
-      "picture, and counts worst.");
+  conclude(done) { // The moral takes the place of the question.
+    $("vote_asks").hidden = done;
+    $("moral").hidden = !done;
+  },
+
+  explain() {
+    Vote.conclude(true);
     $("shown").replaceChildren(
       make("details", {}, make("summary", {}, "Why does Model 1 count so well, and Model 3 so badly?"),
         make("p", {}, "A plain average of all letters holds their shares, and three tenths of 'A' means three 'A's " +
           "in ten letters. (That is also why A gets the same answer as AAAAAAAAAA. Try it.)"),
         make("p", {}, "Model 3: of ten letters, four 'A's get .985 of its weight together, and five get .990. " +
           "Perhaps so small a difference takes longer to learn."),
-        make("p", {}, "Each of these is one training run of 2,000 steps; other runs get other numbers. Train some " +
-          "yourself under ", Shell.link("#train", Train.title), ".")));
-    // Where the three stand side by side, it comes first; else one reads it after the last of them.
-    $(matchMedia("(min-width: 61rem)").matches ? "moral" : "shown").prepend(moral);
+        make("p", {}, "Each of these is one training run of 2,000 steps; other runs get other numbers.")));
   },
 
   newVote() {
