@@ -38,20 +38,24 @@ def test_the_first_sample_of_the_page_is_as_it_is_printed():
     assert [place for _, _, place, *_ in printed.pets] == [1, 3, 5, 7]
 
 
-def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
-    """Head 0 finds which pair the question was in, the others fetch the four pets, dense layers pick one."""
-    numbers, pairs, names, positions, asked, pets = 80, 4, 8, 16, 31, 35  # The last four: where these begin.
+@pytest.mark.parametrize(("pairs", "depth"), [(4, 16), (8, 24)])
+def test_one_layer_can_look_up_with_weights_set_by_hand(pairs, depth, transformer):
+    """Head 0 finds which pair the question was in, the others fetch the pets, dense layers pick one."""
+    names, positions = 2 * pairs, 4 * pairs  # What begins where: names at 0, pets, positions, ...
+    asked = positions + 4 * pairs - 1  # ... which pair is asked for, and the pets that the heads fetch.
+    pets, numbers = asked + pairs, (1 + pairs) * depth
     model = transformer.Transformer(pairs, numbers, 1, 1 + pairs)
     (block,) = model.blocks
     query, key, value, output = (np.zeros((numbers, numbers)) for _ in range(4))
-    expand, contract, unit = np.zeros((numbers, 160)), np.zeros((160, numbers)), np.eye(numbers)
+    expand, contract = np.zeros((numbers, 2 * numbers)), np.zeros((2 * numbers, numbers))
+    unit = np.eye(numbers)
     query[range(names), range(names)] = key[range(names), range(names)] = 8
     for pair in range(pairs):
         value[positions + 2 * pair, pair] = output[pair, asked + pair] = 1
-        start = 16 * (1 + pair)  # Of this head's numbers.
+        start = depth * (1 + pair)  # Of this head's numbers.
         query[positions:asked, start] = key[positions + 2 * pair + 1, start] = 8
-        for pet in range(8):
-            unit_of_both = 8 * pair + pet  # This pair is asked for, and it has this pet.
+        for pet in range(names):
+            unit_of_both = names * pair + pet  # This pair is asked for, and it has this pet.
             value[names + pet, start + pet] = output[start + pet, pets + unit_of_both] = 1
             expand[[asked + pair, pets + unit_of_both], unit_of_both] = 1
             contract[unit_of_both, names + pet] = 50
@@ -59,7 +63,7 @@ def test_one_layer_can_look_up_with_weights_set_by_hand(transformer):
     model.positions.assign(unit[None, positions:asked])
     for weight, array in zip(block.attention.weights, (query, key, value, output), strict=True):
         weight.assign(array)
-    block.expand.set_weights([expand, np.full(160, -5)])
+    block.expand.set_weights([expand, np.full(2 * numbers, -5)])
     block.contract.kernel.assign(contract)
     model.logits_layer.kernel.assign(unit[:, :positions])
     assert measured.right(model) == 1
