@@ -69,6 +69,37 @@ def test_one_layer_can_look_up_with_weights_set_by_hand(pairs, depth, transforme
     assert measured.right(model) == 1
 
 
+def test_two_layers_can_look_up_with_equal_weights_in_both(tmp_path):
+    """Set by hand, too: dense layers say which word is in which pair, and an equal mean keeps it all."""
+    pairs, numbers, names, positions, places = 4, 128, 8, 16, 31  # Of words in pairs: 31 + 4 * word + pair.
+    module = trainings.ModelCache(tmp_path).module("transformer", "G 1+G 2")
+    model = module.Transformer(pairs, numbers, 2, 1)
+    unit, value = np.eye(numbers), np.zeros((numbers, numbers))
+    says, said, finds, found = (np.zeros(shape) for shape in 2 * ((numbers, 256), (256, numbers)))
+    for index, (word, pair) in enumerate(itertools.product(range(16), range(pairs))):
+        says[[word, positions + 2 * pair + (word >= names)], index] = 1
+        said[index, places + index] = 0.25
+        value[places + index, places + index] = 1.4
+    for index, (name, pair, pet) in enumerate(itertools.product(range(8), range(pairs), range(8, 16))):
+        finds[[name, places + 4 * name + pair, places + 4 * pet + pair], index] = 1
+        found[index, pet] = 50
+    model.embedding.embeddings.assign(unit[:positions])
+    model.positions.assign(unit[None, positions:places])
+    first, second = model.blocks
+    first.attention.W_V.assign(0 * value)
+    first.expand.set_weights([says, np.full(256, -11.5)])
+    first.contract.kernel.assign(said)
+    second.attention.W_V.assign(value)
+    second.attention.W_O.assign(unit)
+    second.expand.set_weights([finds, np.full(256, -8)])
+    second.contract.kernel.assign(found)
+    model.logits_layer.kernel.assign(unit[:, :positions])
+    words = module.next_batch(np.random.default_rng(0), pairs, 2)[:, :9]
+    for weights in model(words)[1]:
+        np.testing.assert_allclose(weights[:, 0], 2 * [np.tri(9) / np.arange(1, 10)[:, None]], atol=1e-6)
+    assert measured.right(model) == 1
+
+
 def test_what_a_reader_pastes(short, transformer, monkeypatch, capsys):
     """The lines of *The file, part by part*, of *Look inside* and of an exercise; one model knows little."""
     monkeypatch.setitem(sys.modules, "transformer", transformer)
