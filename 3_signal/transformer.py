@@ -441,7 +441,7 @@ def draw_heads(title, heads, words, path):
     """Draw attention weights, float (heads, words, words), two heads side by side, into a PNG file."""
     columns = min(2, len(heads))
     lines = math.ceil(len(heads) / columns)
-    side = 0.25 * len(words) + 1.2  # Of a heatmap, in inches.
+    side = 0.25 * max(9, len(words)) + 1.2  # Of a heatmap, in inches.
     figure = pyplot.figure(figsize=(columns * side, lines * side), layout="constrained")
     for head, weights in enumerate(heads, start=1):
         axes = figure.add_subplot(lines, columns, head, title=f"{title}, head {head}")
@@ -449,6 +449,8 @@ def draw_heads(title, heads, words, path):
         axes.set_xticks(range(len(words)), words, rotation=90)
         axes.set_yticks(range(len(words)), words)
     figure.colorbar(image, ax=figure.axes, label="Attention weight", shrink=0.5)
+    figure.supylabel("Query: the word that attends", fontsize="medium")
+    figure.supxlabel("Key: the word that it attends to", fontsize="medium")
     lesson_3.save_figure(figure, path)
 
 
