@@ -10,12 +10,11 @@ import string
 import subprocess
 import sys
 
-import numpy as np
 from experiments import programs
 
 ROOT, FOLDERS, SCRIPTS, VARIANTS = programs.ROOT, programs.FOLDERS, programs.SCRIPTS, programs.VARIANTS
 TRAININGS = VARIANTS | {"transformer": ("transformer", ("--steps", 1000))}  # What conftest.py trains.
-script, load = programs.script, programs.load
+script, load, read = programs.script, programs.load, programs.read
 
 
 def source(task):
@@ -112,14 +111,8 @@ def output_of(task, *flags):
 
 def load_model(task, savepath):
     """Return the only model in a folder, and its settings, a dict."""
-    arrays, description = contents(savepath)
-    module = load(task)
-    kind = module.Transformer if task == "transformer" else module.AttentionModel
-    model = kind(**description["settings"])
-    for weight in model.weights:
-        weight.assign(arrays.pop(weight.path.removeprefix("model/")))
-    assert not arrays
-    return model, description["settings"]
+    model = programs.load_model(load(task), checkpoint(savepath))
+    return model, contents(savepath)[1]["settings"]
 
 
 # --- What they write --------------------------------------------------------------------------------------
@@ -137,13 +130,6 @@ def checkpoint(savepath):
     """Return the path of the only model in a folder."""
     (path,) = savepath.glob("*.npz")
     return path
-
-
-def read(file):
-    """Return the arrays of a checkpoint, a dict, and its description, read by NumPy alone."""
-    with np.load(file, allow_pickle=False) as archive:
-        arrays = dict(archive)
-    return arrays, json.loads(arrays.pop("description").item())
 
 
 def contents(savepath):

@@ -6,7 +6,6 @@ trained. What ten training runs have in common is drawn from those of a training
     python -m tests.experiments.pictures        (draws all that need no training)
 """
 
-import json
 import shutil
 import subprocess
 import sys
@@ -58,14 +57,8 @@ PETS, QUESTION, RIGHT = np.arange(1, 8, 2), 8, 3  # Places in TEXT; each pet's n
 
 def model_of_the_page(name):
     """Return a model of the page to play with, one of play.MODELS, as its program is today."""
-    module = programs.load(play.MODELS[name].task)
-    with np.load(play.FOLDER / "checkpoints" / f"{name}.npz", allow_pickle=False) as archive:
-        settings = json.loads(archive["description"].item())["settings"]
-        model = getattr(module, "AttentionModel", None) or module.Transformer
-        model = model(**settings)
-        for weight in model.weights:
-            weight.assign(archive[weight.path.removeprefix("model/")])
-    return model
+    checkpoint = play.FOLDER / "checkpoints" / f"{name}.npz"
+    return programs.load_model(programs.load(play.MODELS[name].task), checkpoint)
 
 
 def draw_band(plane, points, curves, colour, **look):

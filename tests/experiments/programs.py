@@ -2,8 +2,11 @@
 
 import functools
 import importlib.util
+import json
 import pathlib
 import sys
+
+import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = {1: "1_counting-letters", 2: "2_difference", 3: "3_signal"}
@@ -36,3 +39,21 @@ def load(program):
     finally:
         sys.path.remove(str(path.parent))
     return module
+
+
+def read(checkpoint):
+    """Return the arrays of a checkpoint, a dict, and its description, a dict, read by NumPy alone."""
+    with np.load(checkpoint, allow_pickle=False) as archive:
+        arrays = dict(archive)
+    return arrays, json.loads(arrays.pop("description").item())
+
+
+def load_model(module, checkpoint):
+    """Return the model in a checkpoint, as a program, a module, builds it today."""
+    arrays, description = read(checkpoint)
+    kind = getattr(module, "AttentionModel", None) or module.Transformer
+    model = kind(**description["settings"])
+    for weight in model.weights:
+        weight.assign(arrays.pop(weight.path.removeprefix("model/")))
+    assert not arrays
+    return model

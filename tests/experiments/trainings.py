@@ -23,8 +23,9 @@ Setup = collections.namedtuple("Setup", "task edit flags")
 Setup.__doc__ = (
     """What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003"."""
 )
-# Calls that say, draw or save something: what they get, and what they do with it, trains nothing.
-ASIDE = re.compile(r"print|fail|sys\.exit|parser\.\w+|\w*Error|(check|draw|load|save|write)(_\w+)?")
+# What says, draws or saves something trains nothing: calls, and functions by what they do.
+ASIDE = re.compile(r"print|sys\.exit|parser\.\w+|\w*Error")
+OUTSIDE = re.compile(r"\b(print|parser|pathlib|mkdir|savefig|pyplot|np\.load|np\.savez)")
 
 
 class TrainingError(Exception):
@@ -32,13 +33,17 @@ class TrainingError(Exception):
 
 
 class WithoutWords(ast.NodeTransformer):
-    """Takes docstrings out of a syntax tree, and the arguments of each call that is ASIDE."""
+    """Takes docstrings out of a syntax tree, and the arguments of calls that are ASIDE or in `aside`."""
+
+    def __init__(self, aside):
+        self.aside = aside
 
     def visit_Expr(self, node):
         return ast.Pass() if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Call(self, node):
-        if ASIDE.fullmatch(ast.unparse(node.func)):
+        name = ast.unparse(node.func)
+        if name in self.aside or ASIDE.fullmatch(name):
             node.args, node.keywords = [], []
         return self.generic_visit(node)
 
@@ -46,10 +51,13 @@ class WithoutWords(ast.NodeTransformer):
 def identity(source):
     """Return a hash of what trains a model in a program, a str: all others train the same.
 
-    That is `train`, all that it names, and the defaults of the flags.
+    That is the function with the GradientTape, all that it names, and the defaults of the flags.
     """
-    tree = WithoutWords().visit(ast.parse(source))
-    defined, training, names = {}, {}, ["train"]
+    tree = ast.parse(source)
+    texts = {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+    names = [name for name, text in texts.items() if "GradientTape" in text]
+    aside = {name for name, text in texts.items() if OUTSIDE.search(text)}.difference(names)
+    tree, defined, training = WithoutWords(aside).visit(tree), {}, {}
     for node in tree.body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             defined[node.name] = node
@@ -58,7 +66,7 @@ def identity(source):
                         and isinstance(name.ctx, ast.Store)}  # fmt: skip
     while names:
         name = names.pop()
-        if name in defined and name not in training and not ASIDE.fullmatch(name):
+        if name in defined and name not in training and name not in aside:
             training[name] = ast.unparse(defined[name])
             names += [node.id for node in ast.walk(defined[name]) if isinstance(node, ast.Name)]
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args):
@@ -156,16 +164,17 @@ class ModelCache:
         for seed in self.chosen(seeds):
             if (setup, seed) not in self.loaded:
                 self.train_one(setup, seed)
-                self.loaded[setup, seed] = module.load_model(self.checkpoint(setup, seed))[0]
+                self.loaded[setup, seed] = programs.load_model(module, self.checkpoint(setup, seed))
         return [self.loaded[setup, seed] for seed in self.chosen(seeds)]
 
     def untrained(self, setup, seeds):
         """Return the networks that the training runs of these seeds start from, a list."""
         module, networks = self.module(setup.task, setup.edit), []
-        settings = module.parse_arguments(["--train", *setup.flags.split()]).settings
         for seed in self.chosen(seeds):
+            self.train_one(setup, seed)
+            _, description = programs.read(self.checkpoint(setup, seed))
             module.tf.keras.utils.set_random_seed(seed)
-            networks.append(module.AttentionModel(**settings))
+            networks.append(module.AttentionModel(**description["settings"]))
         return networks
 
     def losses(self, setup, seed):
