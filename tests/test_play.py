@@ -121,7 +121,7 @@ def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):
     assert files.keys() == {option.get_attribute("value") for option in page.all("#model option")}
     for name in files:
         page.choose(name)
-        assert "--seed 1" in page.find("command").text and page.find("try").text
+        assert "--seed 1" in page.find("command").get_property("textContent") and page.find("try").text
         sliders = page.seen()["weights"]
         assert ("self_attention" in sliders) == (name == "difference_self_att")
         assert ("encoder_layer_1/attention" in sliders) == (name in ("signal", "signal_pos_enc"))

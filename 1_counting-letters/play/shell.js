@@ -60,7 +60,6 @@ const Shell = {
         link.removeAttribute("aria-current");
       }
     }
-    $("about").hidden = view !== Models;
     if (!Shell.started.has(view)) {
       Shell.started.add(view);
       view.start();
@@ -124,6 +123,7 @@ function linkLessons() {
     ", an introduction to attention with programs to run: "];
   places.forEach((place, index) => line.push(index ? ", " : "", link(...place)));
   $("links").replaceChildren(...line, ".");
+  $("onward").replaceChildren(link("./", `Lesson 1 builds such models, line by line${online ? " →" : "."}`));
   $("home").replaceChildren(link("../", "attention-primer"));
 }
 

@@ -47,6 +47,10 @@ function placeOf(event) {
   return cell && cell.place ? cell.place : null;
 }
 
+function onPhone() { // There the chosen cell is explained on a sheet above the page.
+  return getComputedStyle($("cell")).position === "fixed";
+}
+
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 const Models = {
@@ -308,13 +312,15 @@ const Models = {
     const marks = names.map((name, factor) => make("span", { style: `left: ${(100 * factor) / 3}%` }, name));
     const factor = make("output", { htmlFor: id, id: `${id} factor`, "aria-live": "off" });
     const label = make("span", {}, "Logits × ", factor);
-    const section = make("section", { className: "box" }, make("h2", {}, titleOf(id)), slider,
-      make("p", { className: "marks", "aria-hidden": "true" }, ...marks),
-      make("p", { className: "beside" }, label, back),
-      make("details", { className: "shows" }, make("summary", {}, "What does that show?"),
-        make("div", { id: `${id} shows` })),
-      make("div", { className: "heads", id: `${id} heads` }),
-      make("div", { className: "scale", id: `${id} scale` }));
+    const section = make("section", { className: "box" }, make("h2", {}, titleOf(id)));
+    const pictures = [make("div", { className: "heads", id: `${id} heads` }),
+      make("div", { className: "scale" }, ...drawScale())];
+    const turning = [make("p", { className: "beside" }, label, back), slider,
+      make("p", { className: "marks", "aria-hidden": "true" }, ...marks)];
+    const why = make("details", { className: "shows" }, make("summary", {}, "What does that show?"),
+      make("div", { id: `${id} shows` }));
+    const many = Models.seen[id].heads.length > 1; // So many that the slider would be out of sight below them.
+    section.append(...(many ? [...turning, ...pictures] : [...pictures, ...turning]), why);
     section.setAttribute("aria-label", titleOf(id));
     section.dataset.attention = id;
     return section;
@@ -357,7 +363,6 @@ const Models = {
     }
     $(`${id} heads`).replaceChildren(...tables);
     Models.showHead(id, order[0]);
-    $(`${id} scale`).replaceChildren(...drawScale());
   },
 
   showHead(id, head) {
@@ -513,8 +518,10 @@ const Models = {
     $("cell_title").textContent = `${nameOf(axes.rows, row)} gives ${nameOf(axes.columns, column)} the weight ` +
       share(weight);
     Models.drawMoving(weight);
-    Models.row.show(rowOfModel(Models, place));
-    $("cell_rest").replaceChildren(Models.explainMean(seen), Models.explainChances());
+    if ($("cell").classList.contains("open")) {
+      Models.row.show(rowOfModel(Models, place));
+      $("cell_rest").replaceChildren(Models.explainMean(seen), Models.explainChances());
+    }
     for (const cell of document.querySelectorAll(".chosen, .taken")) {
       cell.classList.remove("chosen", "taken");
     }
@@ -543,9 +550,12 @@ const Models = {
     }
   },
 
-  openSheet() { // On a phone the row comes from below, and its cell stays in sight above it.
-    $("cell").classList.add("open");
-    if (getComputedStyle($("cell")).position === "fixed") {
+  openSheet() { // Show how the weight of the chosen cell comes about.
+    if (!$("cell").classList.contains("open")) {
+      $("cell").classList.add("open");
+      Models.explain(Models.chosen);
+    }
+    if (onPhone()) { // There it comes from below, and its cell stays in sight above it.
       const bottom = Models.cellAt(Models.chosen).parentNode.getBoundingClientRect().bottom;
       const top = window.innerHeight - $("cell").offsetHeight; // It may still be rising.
       window.scrollBy(0, Math.max(0, bottom + 8 - top));
@@ -638,7 +648,11 @@ const Models = {
   take(place) {
     const allowed = Models.seen[place.id].heads[place.head].allowed(place.row, place.column);
     Models.taken = allowed ? place : null;
-    Models.closeSheet(); // On a phone one needs to see the other cells.
+    if (onPhone()) { // One needs to see the other cells.
+      Models.closeSheet();
+    } else {
+      Models.openSheet();
+    }
     Models.explain(Models.chosen);
     Models.drawBrief();
     Models.cellAt(place).focus();
@@ -729,6 +743,9 @@ const Models = {
       if (next.row >= 0 && next.column >= 0 && Models.cellAt(next)) {
         Models.explain(next);
         Models.cellAt(next).focus();
+        if (!onPhone()) {
+          Models.openSheet();
+        }
       }
     } else if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
