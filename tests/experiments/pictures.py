@@ -6,6 +6,7 @@ trained. What ten training runs have in common is drawn from those of a training
     python -m tests.experiments.pictures        (draws all that need no training)
 """
 
+import argparse
 import shutil
 import subprocess
 import sys
@@ -362,4 +363,5 @@ def draw(numbers=(), cache=None):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser("python -m tests.experiments.pictures", description=__doc__).parse_args()
     draw()
