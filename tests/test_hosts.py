@@ -21,7 +21,7 @@ FLAGS = ("--train", "--test", "--plot", "--seed", 1, "--steps", 20, "--print_eve
 UNSET = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY", "MATPLOTLIBRC", "MPLBACKEND", "TF_NUM_INTRAOP_THREADS"))
 ENVIRONMENTS = {  # What a shell may have set, and what is put before the command.
     "no such backend": ({"MPLBACKEND": "a_backend", "KERAS_BACKEND": "jax"}, ()),
-    "a notebook's, without its package": ({"MPLBACKEND": "module://no_such.backend_inline"}, ()),
+    "a module that is no backend": ({"MPLBACKEND": "module://json"}, ()),
     "that of matplotlibrc, on one core": ({}, ("taskset", "-c", "0")),
 }
 MATPLOTLIBRC = "backend: TkAgg\nimage.origin: lower\nfont.size: 20\n"  # A window.
