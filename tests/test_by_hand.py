@@ -1,4 +1,4 @@
-"""Every number of the examples that the pages compute by hand, computed anew by the formula."""
+"""Every figure in the text of the course: computed anew by the formula, or looked up in the results."""
 
 import re
 import textwrap
@@ -6,26 +6,45 @@ import textwrap
 import numpy as np
 import program
 import pytest
-from experiments import formula, transformer
+from experiments import formula, lesson_1, lesson_3, pictures, play, programs, results, transformer
 from scipy import special
 
-FRACTION = r"-?\d*\.\d+"
+# A number with a fraction, a percentage, and what stands before "and" or "to" and a percentage.
+FIGURE = r"(?<![\w.,-])(?:-?\d*\.\d+|\d+(?=%|(?: and| to) \d+%))(?!\d)"
 
 
 def text(task, name="README.md"):
-    """Return a page of a lesson with ASCII signs, its lines joined, and without the goals of its links."""
-    page = program.script(task).with_name(name).read_text(encoding="utf-8")
-    return " ".join(re.sub(r"\]\([^)]*\)", "]", page.replace("−", "-")).split())
+    """Return a page with ASCII signs."""
+    return program.script(task).with_name(name).read_text(encoding="utf-8").replace("−", "-")
 
 
-def section(task, heading, name="README.md"):
-    """Return a section of a page, the goal of links to it."""
-    return text(task, name).partition(f" ## {heading} ")[2].partition(" ## ")[0]
+def paragraphs(task, name="README.md"):
+    """Return the paragraphs of a page, and rows of tables without ranges, a list of str with ASCII signs.
+
+    Code, printed samples and the goals of links are left out.
+    """
+    page = text(task, name)
+    page = re.sub(r"^ *```.*?^ *```$", "", page, flags=re.MULTILINE | re.DOTALL)
+    rows = re.findall(r"^ *\|.+\|$", page, flags=re.MULTILINE)
+    page = re.sub(r"^ *\|.+\|$", "", page, flags=re.MULTILINE)
+    page += "".join(f"\n\n{row}" for row in rows if "%" in row and not results.RANGE.search(row))
+    page = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "", page))
+    return [" ".join(each.split()) for each in re.split(r"\n\s*\n", page) if not each.startswith("    ")]
 
 
-def before_the_code(task):
-    """Return the text of a lesson up to the first lines of its program."""
-    return text(task).partition("```python")[0]
+def measured(name, label, head):
+    """Return the median, the least and the most in a cell of the results of a lesson."""
+    rows = results.tables(results.path(name).read_text(encoding="utf-8"))
+    (cell, *_) = [cell for row, above, cell in rows if (row, above) == (label, head)]
+    return [float(number) for number in re.findall(r"\d+\.?\d*", cell)]
+
+
+def weights_of(name, inputs):
+    """Return the attention weights of a model of the page to play with, by the formula: a dict of arrays."""
+    arrays, description = programs.read(play.FOLDER / "checkpoints" / f"{name}.npz")
+    model = formula.Model(arrays)
+    model.transformer(description["settings"], inputs) if name == "transformer" else model.lesson(inputs)
+    return {name: np.squeeze(heads) for name, heads in model.weights.items()}
 
 
 def attend(query, vectors):
@@ -43,52 +62,111 @@ def is_shown_as(shown, numbers):
     return all(abs(float(one) - other) <= within for one, other, within in zip(shown, numbers, precision))
 
 
-def check(page, known, by_hand=""):
-    """Compare the numbers on a page with those that the formula gives, however the sentences are worded.
+def is_part(shown, numbers):
+    """Return whether each text in a list shows a number of its own, in any order."""
+    numbers = list(numbers)
+    for one in shown:
+        found = [number for number in numbers if is_shown_as([one], [number])]
+        if not found:
+            return False
+        numbers.remove(found[0])
+    return True
 
-    Every vector in brackets with a fraction in it, and every list of shares that add up to 1, must be one of
-    the known arrays; every fraction in the text by_hand must be in one of them.
+
+def fits(paragraph, arrays):
+    """Return whether the figures of a paragraph are numbers of these arrays, as `check` says."""
+    arrays = [np.ravel(array) for array in arrays]
+    figures = dict.fromkeys(re.findall(FIGURE, paragraph))
+    vectors = [re.split(",? ", each) for each in re.findall(r"\((-?[\d.]+(?:,? -?[\d.]+)+)\)", paragraph)]
+    lists = re.findall(r"(?<![\d.-])\.\d+(?:(?:,|,? and)? \.\d+)+(?!\d)", paragraph)
+    return (
+        all(any(is_part([one], array) for array in arrays) for one in figures)
+        and all(any(is_part(re.findall(r"\.\d+", each), array) for array in arrays) for each in lists)
+        and all(any(is_shown_as(each, array) for array in arrays) for each in vectors if "." in "".join(each))
+    )
+
+
+def check(page, *calculations):
+    """Compare the numbers in paragraphs with those of calculations, however the sentences are worded.
+
+    A calculation is a list of arrays. All figures of a paragraph must be numbers of one calculation, each
+    list such as ".57 and .14" must be part of one of its arrays, and each vector with a fraction in it, such
+    as (.14 .57), must be one of them.
     """
-    known = [np.ravel(array) for array in known]
-    page = re.sub(r"<img[^>]*>", "", page)
-    vectors = re.findall(r"\((-?[\d.]+(?:,? -?[\d.]+)+)\)", page)
-    vectors = [re.split(r",? ", vector) for vector in vectors if "." in vector]
-    lists = re.findall(r"(?<![\d.])\.\d+(?:(?:,| and|, and) \.\d+)+(?!\d)", page)
-    lists = [re.findall(r"\.\d+", numbers) for numbers in lists]
-    lists = [numbers for numbers in lists if abs(sum(map(float, numbers)) - 1) < 0.02]
-    for shown in vectors + lists:
-        assert any(is_shown_as(shown, numbers) for numbers in known), shown
-    every = np.concatenate(known)
-    fractions = re.findall(rf"(?<![\d.-]){FRACTION}(?!\.?\d)", by_hand)
-    for shown in fractions:
-        assert any(is_shown_as([shown], [number]) for number in every), shown
-    assert len(vectors + lists) + len(fractions) > 3
+    page = [paragraph for paragraph in page if re.search(FIGURE, paragraph)]
+    fitting = [[fits(paragraph, arrays) for arrays in calculations] for paragraph in page]
+    for paragraph, fit in zip(page, fitting, strict=True):
+        assert any(fit), paragraph
+    for arrays, fit in zip(calculations, zip(*fitting, strict=True), strict=True):
+        assert any(fit), f"the page shows this no more: {arrays}"
+
+
+MAIN, EQUAL, FIXED = "`main.py`", "A: equal weights", "B: its own letter × 100"
+ASKING = "`--self_att`"
+LOOKS, LATER = list(transformer.LOOKS), ("four pairs, 7,500", "eight pairs, 10,000")
+SECOND = LOOKS[2]
 
 
 def test_counting():
-    """Ben's pet, three other queries, exp against a plain division, letters, and what they cost."""
-    unit, known = np.eye(4), []
-    for query in ((0, 2.8, 0, 0), (0, 6, 0, 0), (0, -2.8, 0, 0), (0, 0, 0, 0)):
+    """Lookups, exp against a plain division, letters, shares by hand, by the page's model, and measured."""
+    unit, calculations = np.eye(4), []
+    for query in ((0, 6, 0, 0), (0, -2.8, 0, 0), (0, 2.8, 0, 0)):
         _, logits, weights, mean = attend(query, unit)
-        known += [query, logits, np.exp(logits), [np.exp(logits).sum()], weights, mean]
-        swapped = weights @ unit[[1, 0, 2, 3]]
-        assert (swapped == mean).all() == (not any(query))
-    known += softmaxes((2, 1, 0, -1), (16, 8, 0, -8))
-    known += [(2.4, 5.4, 2.4 / 5.4), (np.e,)]  # Divided by the sum of the logits; what exp is a power of.
+        exps = np.exp(logits)
+        calculations.append([query, logits, exps, weights, mean])
+    calculations += [[exps, weights, (np.e, exps.sum())], [(0, -2.8, 0, 0), (2.8,)]]
+    for query, same in (((0, 2.8, 0, 0), False), ((0, 0, 0, 0), True)):  # Anna and Ben swap their pets.
+        assert (attend(query, unit)[2] @ unit[[1, 0, 2, 3]] == attend(query, unit)[3]).all() == same
+    calculations.append(softmaxes((2, 1, 0, -1), (16, 8, 0, -8)))
+    calculations.append([(1.4, 2.4, 5.4, 2.4 / 5.4, np.exp(1.4))])
     letters, prices = dict(zip(" ABC", unit, strict=True)), dict(zip(" ABC", (0, 3, 5, 1), strict=True))
+    shop = []
     for query in ((0, 2.8, 0, 0), (0, 0, 2.8, 0)):
         weights, mean = attend(query, [letters[letter] for letter in "AB BC"])[2:]
-        known += [query, weights, mean, [weights @ [prices[letter] for letter in "AB BC"]]]
-    ratio = np.exp(1.4)
-    for count, sequence in enumerate(("BCBCB", "ABCBC", "AABCB", "AAABC")):
-        weights = attend((0, 2.8, 0, 0), [letters[letter] for letter in sequence])[2]
-        share = weights[[letter == "A" for letter in sequence]].sum()
-        assert share == pytest.approx(count * ratio / (count * ratio + 5 - count))
-        known.append([share, count * ratio, count * ratio + 5 - count])
+        shop += [weights, mean, [weights @ [prices[letter] for letter in "AB BC"]]]
+    calculations.append(shop)
     vectors = np.array([(1, 3, 5, 7), (2, 6, 10, 14)])
     normalized = [(vector - vector.mean()) / vector.std() for vector in vectors]
     assert normalized[0] == pytest.approx(normalized[1])
-    check(text(1), [*known, normalized[0]], before_the_code(1))
+    blank, letter = (measured("lesson_1", MAIN, head)[0] for head in ("a blank's", "another letter's"))
+    calculations += [shares(), normalized, [(np.exp(1.4), 3 / (1 / blank + 2 / letter))]]
+    calculations.append([[measured("lesson_1", "measured", str(count))[0] for count in range(6)]])
+    calculations.append([doubled()])
+    check(paragraphs(1), *calculations, [measured("lesson_1", MAIN, "right")[:1]])
+
+
+def shares():
+    """Return the shares of none to three 'A's among five letters, their exps, and the sums of all exps."""
+    ratio, found = np.exp(1.4), []
+    for count, sequence in enumerate(("BCBCB", "ABCBC", "AABCB", "AAABC")):
+        weights = attend((0, 2.8, 0, 0), np.eye(4)[[" ABC".index(letter) for letter in sequence]])[2]
+        share = weights[[letter == "A" for letter in sequence]].sum()
+        assert share == pytest.approx(count * ratio / (count * ratio + 5 - count))
+        found.append([share, count * ratio, count * ratio + 5 - count])
+    return [*np.transpose(found)]
+
+
+def doubled():
+    """Return the weight of two 'A's with the slider at 1 and 2, of two and three at 0, of four usually."""
+    letters = np.eye(4)[[" ABC".index(letter) for letter in pictures.SHOWN[1]]]
+    weights, usual = weights_of("counting", letters)["attention"][0], measured("lesson_1", "measured", "4")[0]
+    return [weights[7:9].sum(), (weights[7:9] ** 2).sum() / (weights**2).sum(), 0.2, 0.3, usual]
+
+
+@pytest.mark.parametrize(
+    ("task", "name"), [(1, "counting"), (2, "difference_self_att"), (3, "signal_pos_enc")]
+)
+def test_printed_weights(task, name):
+    """The lists of numbers in the printed sample of a lesson: weights of the page's model, or its norms."""
+    letters = "ABC" if task == 3 else " ABC"
+    inputs = np.eye(len(letters))[[letters.index(letter) for letter in pictures.SHOWN[task]]]
+    arrays, _ = programs.read(play.FOLDER / "checkpoints" / f"{name}.npz")
+    known = [row for each in weights_of(name, inputs).values() for row in np.atleast_2d(each)]
+    known.append(np.linalg.norm(arrays.get("positional_encoding", [[[0]]])[0], axis=-1))
+    rows = re.findall(r"^ +\[(\d\.\d+(?:, \d\.\d+)+)\]$", text(task), re.MULTILINE)
+    assert rows
+    for row in rows:
+        assert any(is_shown_as(row.split(", "), numbers) for numbers in known), row
 
 
 def test_counting_in_code(capsys):
@@ -106,12 +184,13 @@ def test_counting_in_code(capsys):
 def test_dot_product_and_additive_attention_in_code(capsys):
     """What the answers of Lesson 1 compute is what Keras computes, on the page and on other arrays."""
     page = program.script(1).with_name("README.md").read_text(encoding="utf-8")
-    asked = page.partition("\n## Exercises\n")[2].partition("\n## ")[0]
     names, means = {}, []
-    for block in re.findall(r"^ +```\n(.*?)^ +```$", asked, re.MULTILINE | re.DOTALL):
+    for block in re.findall(r"^ +```\n(.*?)^ +```$", page, re.MULTILINE | re.DOTALL):
         exec(textwrap.dedent(block), names)
         means.append([float(number) for number in re.findall(r"\d\.\d+", capsys.readouterr().out)[:4]])
     assert len(means) == 4
+    by_formula = attend((0, 2.8, 0, 0), names["letters"])[3]
+    assert means[0] == pytest.approx(by_formula, abs=1e-6)
     assert means[0] == pytest.approx(means[1], abs=1e-6) and means[2] == pytest.approx(means[3], abs=1e-6)
 
     generator = np.random.default_rng(0)
@@ -146,11 +225,30 @@ def self_attention(words, asks=ASKS):
 
 def test_words():
     """Each word's query and what it finds; *she* with another row of W_Q; two names that both answer."""
-    known = [row for array in self_attention(WORDS) for row in array]
+    _, logits, weights, means, vectors = self_attention(WORDS)
+    calculations = [[*WORDS, logits[row], weights[row], means[row], vectors[row]] for row in (1, 2)]
     other = np.array([(0, 4), *ASKS[1:]])
-    known += [self_attention(WORDS, other)[2][2], self_attention(WORDS[[0, 0, 1, 2]])[2][3]]
-    check(text(2), known, before_the_code(2))
-    assert self_attention(WORDS, other)[2][2].argmax() == 1
+    of_she, of_two_names = self_attention(WORDS, other)[2][2], self_attention(WORDS[[0, 0, 1, 2]])[2][3]
+    assert of_she.argmax() == 1
+    letters = np.eye(4)[[" ABC".index(letter) for letter in pictures.SHOWN[2]]]
+    plain, asking = (weights_of(name, letters) for name in ("difference", "difference_self_att"))
+    after = [
+        measured("lesson_2", f"{label}, 1,000 steps", "sequences right")[0] for label in ("plain", ASKING)
+    ]
+    guess, paths = most_frequent(), measured("lesson_2", "F: as it learns to", "differences right")[1:]
+    on_letters = [plain["attention"][3], asking["attention"][3]]
+    measurements = [after], [(3.5,)], [(100 * guess, *paths)]
+    calculations += [[of_she], [of_two_names], [asking["self_attention"][3]], on_letters, *measurements]
+    check(paragraphs(2), *calculations)
+
+
+def most_frequent():
+    """Return how often the difference of two counts among ten letters is 1, counted over all sequences."""
+    differences = np.zeros(21)
+    differences[10] = 1
+    for _ in range(10):  # One more letter: an 'A', a 'B', or neither.
+        differences = (np.roll(differences, 1) + np.roll(differences, -1) + 2 * differences) / 4
+    return differences[9] + differences[11]
 
 
 def test_words_in_code(capsys):
@@ -171,19 +269,31 @@ def test_words_in_code(capsys):
 
 
 def test_signal():
-    unit, query, known = np.eye(4), (0, 0, 2.8, 0), [(0, 0, 2.8, 0), (np.exp(1.4), np.exp(1.4) + 2)]
+    unit, query, ratio = np.eye(4), (0, 0, 2.8, 0), np.exp(1.4)
     letters, places = dict(zip("AB", unit, strict=False)), unit[2:]
+    plain, marked, first = [query], [query], [query, (ratio, ratio + 2)]
     for sequence in ("AB", "BA"):
-        plain = [letters[letter] for letter in sequence]
-        assert attend(query, plain)[3] == pytest.approx((0.5, 0.5, 0, 0))
-        marked = [letters[letter] + place for letter, place in zip(sequence, places, strict=True)]
-        known += [*attend(query, plain), *attend(query, marked)]
+        vectors = [letters[letter] for letter in sequence]
+        plain += attend(query, vectors)
+        assert plain[-1] == pytest.approx((0.5, 0.5, 0, 0))
+        marked += attend(query, [vector + place for vector, place in zip(vectors, places, strict=True)])
     for sequence in ("BBA", "ABB"):
-        marked = np.array([letters[letter] for letter in sequence])
-        marked[0] += places[0]
-        known += attend(query, marked)
-    known += [(np.sin(place), np.cos(place)) for place in range(4)]
-    check(text(3), known, section(3, "By hand"))
+        vectors = np.array([letters[letter] for letter in sequence])
+        vectors[0] += places[0]
+        first += attend(query, vectors)
+    hands = [(np.sin(place), np.cos(place)) for place in range(3)] + [(np.cos(1),)]
+    text = np.array(list(pictures.SHOWN[3]))
+    weights = weights_of("signal_pos_enc", np.eye(3)[["ABC".index(letter) for letter in text]])
+    of_first, of_decoder = weights["encoder_layer_1/attention"][0], weights["attention"]
+    shares = [of_first[text == letter].sum() for letter in "ABC"]
+    most = measured("lesson_3", "`--pos_enc`, twenty runs", "right")[:1]
+    bound = lesson_3.bound()[1]
+    traced = [(of_first.min(), of_first.max()), shares, (of_decoder.max(),)]
+    calculations = [plain, marked, first, hands, traced, [(100 * bound,)], [most], [(100 * 21 / 27,)]]
+    # The medians of one picture are not in the results.
+    check([each for each in paragraphs(3) if "images/layers.png" not in each], *calculations)
+    page = " ".join(paragraphs(3))
+    assert f"{round(bound * 3**11):,}" in page and f"{3**11:,}" in page and f"{3**10:,}" in page
 
 
 def softmaxes(*logits):
@@ -193,33 +303,124 @@ def softmaxes(*logits):
 
 def test_transformer():
     """The pets, the heads, the first step of the plan, masks, the temperature."""
-    unit, known = np.eye(4), []
+    unit = np.eye(4)
     pairs = unit[[0, 1]] + unit[[2, 3]]
-    products, logits, weights, _ = attend((0, 4), pairs[:, :2])
-    known += [products, logits, weights, weights @ pairs[:, 2:]]
+    pets = [part for query in ((0, 4), (4, 0)) for part in attend(query, pairs[:, :2])[1:]]
     for swapped in (pairs, unit[[0, 1]] + unit[[3, 2]]):  # Whose pet it is does not show in a mean.
-        known += [attend((0, 0), swapped[:, :2])[2] @ swapped[:, 2:], swapped.mean(axis=0)]
-        assert known[-1] == pytest.approx((0.5, 0.5, 0.5, 0.5))
+        assert swapped.mean(axis=0) == pytest.approx((0.5, 0.5, 0.5, 0.5))
     unit = np.eye(2)
-    (both,), (weights,) = formula.attend([(4, 4)], unit, unit)
-    assert both == pytest.approx(formula.attend([(4, 4)], unit, unit[::-1])[0][0])
-    assert not np.allclose((0.75, 0.25) @ unit, (0.75, 0.25) @ unit[::-1])
-    means, _ = formula.attend([(4, 0), (0, 4)], unit, unit)
-    swapped, _ = formula.attend([(4, 0), (0, 4)], unit, unit[::-1])
-    known += [both, weights, (0.75, 0.25), *means, *swapped, means, swapped]
-    known += softmaxes(*(np.array([2, 1, 0]) / temperature for temperature in (1, 0.5, 2)))
-    known.append(attend((0, 0, 4, 0), np.eye(4))[2])  # The word at position 3 asks for position 2.
-    known += softmaxes((1.4, 1.4, -np.inf), (0, 0, 1.4))  # A A B with a mask.
-    hidden, other = softmaxes((0, 1.4, 0), (0, 1.4, 1.4))
-    known += [hidden, other, (hidden[:2].sum(), other[:2].sum())]
-    check(text(3, "transformer.md"), known, section(3, "By hand", "transformer.md"))
+    ((both,), (weights,)), ((of_swapped,), _) = (
+        formula.attend([(4, 4)], unit, each) for each in (unit, unit[::-1])
+    )
+    assert both == pytest.approx(of_swapped)
+    means, swapped = (formula.attend([(4, 0), (0, 4)], unit, each)[0] for each in (unit, unit[::-1]))
+    heads = [both, weights, *means, *swapped, means, swapped]
+    temperatures = softmaxes(*(np.array([2, 1, 0]) / temperature for temperature in (1, 0.5, 2)))
+    place = attend((0, 0, 4, 0), np.eye(4))[1:]  # The word at position 3 asks for position 2.
+    masked = [(1.4, np.exp(1.4))], softmaxes((1.4, 0, 1.4), (0, 1.4, -np.inf))
+    one, other = [(0.5, 0.5, 0)], softmaxes((0, 0, 1.4))  # A A B with a mask.
+    states, queries = [(1, 0, 0), (0.5, 1, 0), (0.25, 0.5, 1)], [(0, 0, 4)]
+    recurrent = [formula.attend(queries, states, states)[1]]
+    known = transformer.program().vocabulary(4)
+    weights = weights_of("transformer", [known.index(word) for word in pictures.TEXT.split()])
+    of_pets = max(
+        (head[pictures.PETS, pictures.PETS - 1] for head in weights["block_1/attention"]), key=np.sum
+    )
+    of_question = [(weights["block_2/attention"][:, pictures.QUESTION, pictures.RIGHT].max(),)]
+    printed = re.findall(r"\((\d\.\d{3})\)$", text(3, "transformer.md"), re.MULTILINE)
+    mainly = weights["block_2/attention"][:, pictures.QUESTION].max(axis=1)
+    assert is_shown_as(printed, [*of_pets, *sorted(mainly)[::-1]])
+    without = measured("lesson_3_transformer", "I: no positions", "right")[:1]
+    unmasked = measured("lesson_3_transformer", "J: no mask", "reads up to the question")[:1]
+    calculations = [pets, heads, temperatures, place, [*masked[0], *masked[1]], [*masked[0], *one, *other]]
+    calculations += [recurrent, [of_pets, *of_question], [(100 * transformer.guesser(4),)]]
+    calculations += [[(1.4, transformer.lowest_loss(4))], [without, unmasked]]
+    check(paragraphs(3, "transformer.md"), *calculations)
+
+
+def median(number, label, head="right"):
+    """Return the median in a cell of the results of a lesson."""
+    return measured(f"lesson_{number}", label, head)[0]
+
+
+def vote():
+    """Return what is right in the three models of the vote, and what two fixed weights have of the whole."""
+    return [median(1, label, "2,000 steps") for label in (MAIN, EQUAL, FIXED)], (400 / 406, 500 / 505)
+
+
+def test_last_chapter():
+    """The medians of the results, and bounds that figures keep."""
+    (counting, flat, fixed), of_the_whole = vote()
+    slow = median(1, FIXED, "8,000 steps")
+    relu = median(1, "A+F: equal weights, a ReLU in place of layer norm")
+    untaught, taught = (
+        median(1, label, "I: separate keys and values")
+        for label in ("without help", "K: equal weights at first")
+    )
+    calculations = [[(counting, flat, fixed)], [of_the_whole, (slow,)], [(counting, flat, relu)]]
+    calculations += [[(100 * lesson_1.most_in_one_order(),)], [(40, taught)]]
+    assert untaught < 40
+
+    difference = "sequences right"
+    plain, asking, itself = (
+        median(2, f"{label}, 1,000 steps", difference) for label in ("plain", ASKING, "A")
+    )
+    longer, normed = (
+        median(2, label, difference) for label in ("plain, 4,000 steps", "C: a second layer norm")
+    )
+    paths = [median(2, label, "differences right") for label in ("F: as it learns to", "F+B, 4,000 steps")]
+    calculations += [[(longer,)], [(plain, asking, itself)], [(normed,)], [(100 * most_frequent(), 90)]]
+    assert min(paths) > 90
+
+    bound, twin = 100 * lesson_3.bound()[1], median(3, "B: equal weights in the decoder")
+    alone, equal = median(3, "learnt weights"), median(3, "B: equal weights from the start")
+    ruled = median(3, "F: six times the weight for the first letter, from the start")
+    jumped = measured("lesson_3_layers", "six", "right")[1]
+    calculations += [[(1 / 11,)], [(twin,)], [(jumped,)], [(alone, equal)], [(bound,)], [(ruled,)]]
+
+    four, eight = "four pairs, 1,500 steps", "eight pairs, 2,000 steps"
+    one, other = (
+        measured("lesson_3_transformer", f"logits of layer {layer} × 0", "right") for layer in (1, 2)
+    )
+    slowly, late = (measured("lesson_3_transformer", SECOND, f"{head} steps") for head in LATER)
+    calculations += [[(99, 40)], [(30, 60)], [[100 * transformer.guesser(pairs) for pairs in (4, 8)]]]
+    assert late[2] < 40 and 25 < one[1] < 30 and 55 < one[2] < 60
+    rows = {
+        (row, head): measured("lesson_3_transformer", row, head) for row in LOOKS for head in (four, eight)
+    }
+    runs = sorted(results.runs("lesson_3_transformer", eight, LOOKS[0]))
+    assert runs[2] > 99
+    others = [[each for row in LOOKS[2:] for each in rows[row, head]] for head in (four, eight)]
+    ends = [(min(each), max(each)) for each in others]
+    ends += [runs[:2], rows[LOOKS[1], eight][1:], (100, 100 * transformer.guesser(8))]
+    calculations.append(ends)
+
+    changed = (
+        median(3, "decoder: equal weights", "median and range"),
+        median(3, "the same models, tested with equal weights"),
+    )
+    positions = median(3, "`--pos_enc`, twenty runs")
+    calculations += [[(counting, 0, flat, relu)], [(asking, 0, longer)], [(positions, changed[0], twin)]]
+    calculations += [[(alone, changed[1], equal, bound)], [(100, one[0], rows[LOOKS[1], four][0])]]
+    calculations.append([(100, other[0], rows[SECOND, four][0], slowly[0])])
+    assert median(2, "all weights equal", difference) == 0
+    check(paragraphs(3, "did_it_need_attention.md"), *calculations)
+
+
+def test_in_class():
+    """What the plan for a class says of beans, of the slider, of the vote."""
+    beans = [*shares(), (0, 2.8, 0, 0), (1.4,)]
+    (_, _, fixed), of_the_whole = vote()
+    relu = median(1, "A+F: equal weights, a ReLU in place of layer norm")
+    answer = [vote()[0], of_the_whole, (0.3, 0.4), (relu, median(1, FIXED, "8,000 steps"))]
+    check(paragraphs(1, "in_class.md"), beans, [doubled(), *beans], answer)
 
 
 def test_a_mask_for_attend():
     """The line that an exercise of the last page adds to what an exercise of Lesson 1 has written."""
     source = program.script(1).with_name("README.md").read_text(encoding="utf-8")
     (attend_,) = re.findall(r"( +def attend\(.*?return weights @ value, weights\n)", source, re.DOTALL)
-    page = text(3, "transformer.md")
+    page = " ".join(text(3, "transformer.md").split())
     line, first, second = (
         re.search(rf"`({start}.*?)`", page)[1]
         for start in (r"logits = np\.where\(np\.tri", r"x = np", r"attend\(1\.4")
@@ -249,5 +450,6 @@ def test_positions_from_a_formula():
 
 
 def test_parameters():
-    total = transformer.program().Transformer(4, 32, 2, 4).count_params()
+    arrays, _ = programs.read(play.FOLDER / "checkpoints" / "transformer.npz")
+    total = sum(array.size for array in arrays.values())
     assert f"{total:,}" in text(3, "transformer.md")

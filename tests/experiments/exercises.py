@@ -19,10 +19,9 @@ TRAINED = {
 
 
 def commands(task):
-    """Return the flags of the commands in the exercises of a lesson, a list of str."""
+    """Return the flags of the commands in the answers of a lesson, which stand in its text, a list of str."""
     page = programs.script(task).with_name("README.md").read_text(encoding="utf-8")
-    exercises = page.partition("\n## Exercises\n")[2].partition("\n## ")[0]
-    return [re.sub(r"\s*\n\s*", " ", command) for command in COMMAND.findall(exercises)]
+    return [re.sub(r"\s*\n\s*", " ", command) for command in COMMAND.findall(page)]
 
 
 def setup_of(task, words):

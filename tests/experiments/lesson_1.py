@@ -144,7 +144,10 @@ def print_factors(cache):
     rows = [[label, *cells] for label, cells in zip(labels, zip(*columns, strict=True), strict=True)]
     measuring.table(f"Logits multiplied, {SHOWN!r}", ["logits", *interventions.FACTORS], rows)
 
-    measured, rows = [interventions.by_factor(model) for model in models], {}
+    counts, measured = measuring.new_data(TASK).answers, [interventions.by_factor(model) for model in models]
+    right = [(answers[0] == counts).all(axis=-1).mean() for answers, _ in measured]
+    print(f"\nRight, logits × 0: {measuring.percent(right)}")
+    rows = {}
     for label, most in (("the model says the same", 0), ("it is off by one at most", 1)):
         rows[label] = [[(abs(answers - ruler)[ruler == count] <= most).mean() for count in range(11)]
                        for answers, ruler in measured]  # fmt: skip
