@@ -14,7 +14,7 @@ The lesson begins at `class Task`. What stands before it reads the flags and imp
 """
 
 # /// script
-# requires-python = ">=3.9"
+# requires-python = ">=3.9,<3.15"
 # dependencies = ["matplotlib>=3.8,<4", "numpy>=1.26,<3", "tensorflow>=2.16.1,<3"]
 # ///
 
@@ -428,7 +428,7 @@ def choose_backend():
     """Let matplotlib draw as the user wants or, where that cannot be loaded, into files only."""
     try:
         pyplot.switch_backend(backend or pyplot.get_backend())
-    except (ImportError, ValueError):
+    except Exception:  # A module that is no backend raises all kinds.
         pyplot.switch_backend("agg")
 
 

@@ -11,7 +11,7 @@ The lesson begins at `class Attention`. What stands before it is about flags, pa
 """
 
 # /// script
-# requires-python = ">=3.9"
+# requires-python = ">=3.9,<3.15"
 # dependencies = ["matplotlib>=3.8,<4", "numpy>=1.26,<3", "tensorflow>=2.16.1,<3"]
 # ///
 

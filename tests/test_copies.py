@@ -82,4 +82,4 @@ def test_the_script_metadata_are_the_requirements(task):
     lines = (program.ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     required = [line for line in lines if "#" not in line and ";" not in line]  # uv needs no such line.
     assert sorted(metadata["dependencies"]) == sorted(required)
-    assert metadata["requires-python"] == ">=3.9"
+    assert metadata["requires-python"] == ">=3.9,<3.15"  # Without an upper end, uv takes the newest.

@@ -16,15 +16,14 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.backends import backend_agg
 
-FLAGS = ("--train", "--test", "--plot", "--seed", 1, "--steps", 20, "--print_every", 10)
+FLAGS = ("--train", "--test", "--plot", "--seed", 0, "--steps", 20, "--print_every", 10)
 # There is no display, and what has been set for this process, or by it, is not there either.
-UNSET = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY", "MATPLOTLIBRC", "MPLBACKEND", "TF_NUM_INTRAOP_THREADS"))
-ENVIRONMENTS = {  # What a shell may have set, and what is put before the command.
-    "no such backend": ({"MPLBACKEND": "a_backend", "KERAS_BACKEND": "jax"}, ()),
-    "a notebook's, without its package": ({"MPLBACKEND": "module://no_such.backend_inline"}, ()),
-    "that of matplotlibrc, on one core": ({}, ("taskset", "-c", "0")),
+UNSET = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY", "MATPLOTLIBRC", "MPLBACKEND"))
+ENVIRONMENTS = {  # What a shell may have set, and the user's matplotlibrc: what is no backend.
+    "variables": ({"MPLBACKEND": "a_backend", "KERAS_BACKEND": "jax"}, ""),
+    "matplotlibrc": ({}, "backend: module://json\nimage.origin: lower\nfont.size: 20\n"),
 }
-MATPLOTLIBRC = "backend: TkAgg\nimage.origin: lower\nfont.size: 20\n"  # A window.
+STYLES = ["dark_background", "ggplot", {"image.origin": "lower", "font.size": 20, "image.cmap": "gray"}]
 
 
 @pytest.fixture(autouse=True)
@@ -36,39 +35,30 @@ def no_figures():
     pyplot.switch_backend("agg")
 
 
-@pytest.fixture(scope="module")
-def usual(tmp_path_factory):
-    """Return what a training and a test print in this process, and a dict of their pictures."""
-    folder = tmp_path_factory.mktemp("usual")
-    return printed_and_drawn(program.output_of(1, *FLAGS, "--savepath", folder, "--plotpath", folder), folder)
-
-
 def printed_and_drawn(output, folder):
     """Return the lines that name no file, and a dict from the name of each PNG file to its content."""
     lines = [line for line in output.splitlines() if " saved to " not in line]
     return lines, {path.name: path.read_bytes() for path in folder.glob("*.png")}
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_settings_of_a_shell_change_neither_losses_nor_pictures(name, usual, tmp_path):
+def test_settings_of_a_shell_change_neither_losses_nor_pictures(tmp_path):
     """And the folders are beside the program, wherever the user stands; they are shown from there."""
-    environment, before = ENVIRONMENTS[name]
-    if before and not shutil.which(before[0]):
-        before = ()
-    (tmp_path / "lesson").mkdir()
-    shutil.copy(program.script(1), tmp_path / "lesson")
-    (tmp_path / "matplotlibrc").write_text(MATPLOTLIBRC, encoding="utf-8")
-    python = (*before, sys.executable)
-    main = pathlib.Path("lesson/main.py")
-    completed = program.run(main, *FLAGS, python=python, cwd=tmp_path, env=UNSET | environment)
-    assert completed.returncode == 0 and not program.messages(completed), completed
-    assert printed_and_drawn(completed.stdout, tmp_path / "lesson" / "plots") == usual and len(usual[1]) == 2
-    model, *plots = re.findall(r" saved to (.+)\.$", completed.stdout, re.MULTILINE)
-    assert model == str(main.parent / "models" / "checkpoint.npz") and (tmp_path / model).exists()
-    assert {str(main.parent / "plots" / plot) for plot in usual[1]} == set(plots)
-    assert (
-        program.files(tmp_path) == ["lesson", "matplotlibrc"] and len(program.files(tmp_path / "lesson")) == 3
-    )
+    main, processes = pathlib.Path("lesson/main.py"), {}
+    for name, (environment, matplotlibrc) in ENVIRONMENTS.items():
+        (tmp_path / name / "lesson").mkdir(parents=True)
+        shutil.copy(program.script(1), tmp_path / name / "lesson")
+        (tmp_path / name / "matplotlibrc").write_text(matplotlibrc, encoding="utf-8")
+        processes[name] = program.start(main, *FLAGS, cwd=tmp_path / name, env=UNSET | environment)
+    results = []
+    for name, process in processes.items():
+        completed, lesson = program.finish(process), tmp_path / name / "lesson"
+        assert completed.returncode == 0 and not program.messages(completed), completed
+        results.append(printed_and_drawn(completed.stdout, lesson / "plots"))
+        model, *plots = re.findall(r" saved to (.+)\.$", completed.stdout, re.MULTILINE)
+        assert model == str(main.parent / "models" / "checkpoint.npz") and (lesson.parent / model).exists()
+        assert {str(main.parent / "plots" / plot) for plot in results[-1][1]} == set(plots)
+        assert program.files(lesson.parent) == ["lesson", "matplotlibrc"] and len(program.files(lesson)) == 3
+    assert results[0] == results[1] and len(results[0][1]) == 2
 
 
 def test_a_window_of_the_kind_that_a_user_has_set_opens(savepath, tmp_path, monkeypatch):
@@ -80,31 +70,26 @@ def test_a_window_of_the_kind_that_a_user_has_set_opens(savepath, tmp_path, monk
     assert shown == [("module://a_window", [1])] and os.environ["MPLBACKEND"] == "module://a_window"
 
 
-def test_a_style_of_matplotlib_changes_no_picture(usual, tmp_path):
-    strange = {"image.origin": "lower", "font.size": 20, "image.cmap": "gray", "lines.linewidth": 9}
-    with pyplot.style.context(["dark_background", "ggplot", strange]):
-        output = program.output_of(1, *FLAGS, "--savepath", tmp_path, "--plotpath", tmp_path)
-    assert printed_and_drawn(output, tmp_path) == usual
-
-
 @pytest.mark.parametrize("task", (1, "transformer"))
 def test_a_notebook_shows_the_pictures_and_goes_on_as_it_was(task, trained, tmp_path, monkeypatch):
-    """As %run does it, with a standard output that is no file, and pictures that stand below the cell."""
+    """As %run does it, with a standard output that is no file, pictures below the cell, and a style."""
     script, shown = program.script(task), []
-    paths = ["--savepath", str(trained(str(task)).savepath), "--plotpath", str(tmp_path)]
+    flags = ["--test", "--plot", "--seed", "1", "--savepath", str(trained(str(task)).savepath), "--plotpath"]
+    usual = printed_and_drawn(program.output_of(task, *flags, tmp_path / "usual"), tmp_path / "usual")
     display = types.SimpleNamespace(display=shown.append, Image=pathlib.Path)
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     monkeypatch.setitem(sys.modules, "a_backend_inline", backend_agg)
-    monkeypatch.setattr(sys, "argv", [script.name, "--test", "--plot", *paths])
+    monkeypatch.setattr(sys, "argv", [script.name, *flags, str(tmp_path / "new")])
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "1")
     monkeypatch.setenv("MPLBACKEND", "agg")
     modules, frozen = set(sys.modules), gc.get_freeze_count()
     pyplot.switch_backend("module://a_backend_inline")
-    runpy.run_path(str(script), run_name="__main__")
-    assert "Accuracy" in sys.stdout.getvalue()
-    assert program.files(tmp_path) == sorted(path.name for path in shown) and not pyplot.get_fignums()
+    with pyplot.style.context(STYLES):
+        runpy.run_path(str(script), run_name="__main__")
+    assert printed_and_drawn(sys.stdout.getvalue(), tmp_path / "new") == usual
+    assert sorted(usual[1]) == sorted(path.name for path in shown) and not pyplot.get_fignums()
     files = [getattr(sys.modules[name], "__file__", None) or "" for name in set(sys.modules) - modules]
     assert not [file for file in files if pathlib.Path(file).parent == script.parent]
     assert gc.get_freeze_count() == frozen and gc.isenabled()

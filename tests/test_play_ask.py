@@ -142,11 +142,13 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
     page.all('#ask [data-attend="equal"]')[0].click()
     guessed = asked.agrees(page, factor=0)
     assert np.ptp(guessed["weights"]) < 1e-9 and guessed["answer"] != "cat"  # Who sees it first sees it fail.
+    assert page.all("#ask_answer.wrong") and "cat" in page.find("ask_verdict").text
     page.find("ask_other").click()
     other = asked.agrees(page, factor=0)["words"]
     assert other[::2] == seen["words"][::2] and other[1::2] != seen["words"][1::2]
     page.all('#ask [data-attend="learnt"]')[0].click()
     assert asked.agrees(page)["answer"] == other[5]
+    assert not page.all("#ask_says .wrong")
 
 
 def test_any_transformer_can_be_asked(page, tmp_path):

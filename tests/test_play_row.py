@@ -41,8 +41,8 @@ def reaches(page, step, weights, mean):
         return page.find("row_steps").find_element(By.CSS_SELECTOR, part).value_of_css_property("opacity")
 
     expected = (str(step), str(int(weights)), str(int(mean)))
-    page.wait(lambda: (page.find("row_steps").get_attribute("data-at"), opacity(".all"),
-                       opacity(".bottom .mean")) == expected, 10)  # fmt: skip
+    page.wait(lambda: (page.find("row_steps").get_attribute("data-at"), opacity(".segment"),
+                       opacity(".result")) == expected, 10)  # fmt: skip
 
 
 def test_the_example_is_that_of_lesson_1(page):
@@ -70,6 +70,35 @@ def test_the_example_is_that_of_lesson_1(page):
         np.testing.assert_allclose(lines(page)[:, 3], weights, atol=1e-6)
         mean = re.findall(r"([\d.]+) \w+", page.find("row_steps").find_element(By.CLASS_NAME, "result").text)
         np.testing.assert_allclose([float(number) for number in mean], weights @ PETS, atol=0.0051)
+
+
+def test_what_was_asked_is_taken_to_its_row_by_link_and_by_address(page):
+    """Other pets, another name: its key finds its pet. The focus goes along."""
+
+    def active():
+        return page.driver.switch_to.active_element
+
+    def found():
+        press(page, "average")
+        chips = [chip.text for chip in page.all("#row_steps .chip")]
+        return chips, chips[int(lines(page)[:, 3].argmax())]
+
+    page.visit("#ask&letters=Cleo+hen+Anna+owl+Dan+hen+Ben+cat+Anna")
+    page.all('#ask [data-arc="3"]')[0].send_keys(Keys.ARROW_LEFT)
+    (link,) = [one for one in page.all("#ask a") if one.is_displayed()]
+    address = link.get_attribute("href").partition("#")[2]
+    link.send_keys(Keys.ENTER)
+    assert active().get_attribute("data-step") == "next"
+    assert page.driver.current_url.endswith(f"#{address}")
+    for _ in range(2):
+        assert found() == (["hen", "owl", "hen", "cat"], "owl")
+        mean = page.find("row_steps").find_element(By.CLASS_NAME, "result").text
+        assert mean.split()[::2] == [".28", ".57", ".14"]  # Two hens are one value.
+        page.visit(f"#{address}")
+    page.visit("#row=Cleo")
+    assert found() == (["dog", "cat", "owl", "hen"], "owl")
+    page.visit("#row=Nobody")
+    assert page.seen()["message"] and found()[1] == "cat"
 
 
 def test_a_finished_picture_where_nothing_may_move(page):

@@ -1,7 +1,6 @@
 """What the programs promise whoever uses them: each test plays the user."""
 
 import os
-import shlex
 import signal
 import sys
 
@@ -22,30 +21,7 @@ def step_in(savepath, task=1):
     return program.contents(savepath)[1]["step"]
 
 
-# --- A model for each variant, and edits ------------------------------------------------------------------
-
-VARIANTS = {
-    2: ((), ("--self_att",)),
-    3: ((), ("--pos_enc",), ("--enc_layers", 0), ("--pos_enc", "--enc_layers", 2)),
-}
-
-
-@pytest.mark.parametrize("task", VARIANTS)
-def test_each_variant_is_a_model_of_its_own(task, tmp_path):
-    """Each is asked for too early, trained as the answer says, and replaces no file of another one."""
-    models, pictures, plots = tmp_path / "models", tmp_path / "plots", []
-    paths = ("--savepath", models, "--plotpath", pictures)
-    for number, flags in enumerate(VARIANTS[task], start=1):
-        missing = program.in_process(task, "--test", *flags, "--hidden", 8, *paths)
-        program.refused(missing, 1, models)
-        advice = shlex.split(missing.stderr[missing.stderr.index("--train") :])
-        plots += program.plots(program.output_of(task, *advice, "--plot", "--steps", 1, *paths))
-        assert len(program.files(models)) == number
-        printed = program.parse(program.output_of(task, "--plot", *flags, *paths))
-        plots += printed["plots"]
-        assert bool(printed["self_attention"]) == ("--self_att" in flags)
-        assert bool(printed["norms"]) == ("--pos_enc" in flags)
-    assert len(program.files(pictures)) == len(plots)
+# --- Edits --------------------------------------------------------------------------------------------------
 
 
 @every_training
@@ -115,15 +91,16 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_training(task, copy_
 
 @every_training
 def test_a_picture_that_fails_comes_after_the_test(task, copy_of, tmp_path):
-    flags = ("--test", "--seed", 1, "--savepath", copy_of(task))
-    for folder in bad_folders(tmp_path):
-        completed = program.in_process(task, *flags, "--plot", "--plotpath", folder)
-        program.refused(completed, 1, folder, "--plotpath")
-        assert completed.stdout == program.output_of(task, *flags)
+    flags, (folder, *_) = ("--test", "--seed", 1, "--savepath", copy_of(task)), bad_folders(tmp_path)
+    completed = program.in_process(task, *flags, "--plot", "--plotpath", folder)
+    program.refused(completed, 1, folder, "--plotpath")
+    assert completed.stdout == program.output_of(task, *flags)
 
 
 @POSIX
-def test_home_is_home_behind_an_equals_sign_and_a_class_may_read_what_is_there(tmp_path, monkeypatch):
+def test_home_is_home_behind_an_equals_sign_and_a_class_may_read_what_is_there(
+    tmp_path, monkeypatch, uncompiled
+):
     monkeypatch.setenv("HOME", str(tmp_path))
     before = os.umask(0o027)
     try:
@@ -138,7 +115,7 @@ def test_home_is_home_behind_an_equals_sign_and_a_class_may_read_what_is_there(t
 @POSIX
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # By NumPy 1.26.
 @every_training
-def test_a_full_disk_leaves_the_model_that_was_there(task, copy_of):
+def test_a_full_disk_leaves_the_model_that_was_there(task, copy_of, uncompiled):
     """A limit on the size of files makes the same write fail."""
     resource = pytest.importorskip("resource")
     before, savepath = resource.getrlimit(resource.RLIMIT_FSIZE), copy_of(task)
@@ -192,25 +169,12 @@ def test_ctrl_c_saves_what_it_has_reached(tmp_path):
 
 
 @every_training
-def test_ctrl_c_replaces_no_earlier_model_before_the_first_checkpoint(task, copy_of, tmp_path):
+def test_ctrl_c_replaces_no_earlier_model_before_the_first_checkpoint(task, copy_of, uncompiled, tmp_path):
     """But it saves where there is none, and where the training has saved a checkpoint of its own."""
-    savepath = copy_of(task)
-    for folder, save_every, kept in (
-        (savepath, 99, LAST[task]),
-        (tmp_path / "new", 99, 20),
-        (savepath, 10, 20),
-    ):
-        flags = (
-            "--train",
-            *SMALL[task],
-            "--print_every",
-            10,
-            "--save_every",
-            save_every,
-            "--savepath",
-            folder,
-        )
-        stopped = program.in_process(task, *flags, stop="Iteration 20 ")
+    savepath, new = copy_of(task), tmp_path / "new"
+    for folder, save_every, kept in ((savepath, 99, LAST[task]), (new, 99, 20), (savepath, 10, 20)):
+        flags = ("--print_every", 10, "--save_every", save_every, "--savepath", folder)
+        stopped = program.in_process(task, "--train", *SMALL[task], *flags, stop="Iteration 20 ")
         (line,) = program.messages(stopped)
         assert stopped.returncode == 130 and set(program.losses(stopped.stdout)) == {10, 20}
         assert step_in(folder, task) == kept and len(program.files(folder)) == 1
@@ -229,11 +193,11 @@ def test_ctrl_c_before_the_first_step_saves_nothing(task, tmp_path, monkeypatch)
 
 
 @every_training
-def test_numbers_that_are_none_are_never_saved(task, copy_of):
+def test_numbers_that_are_none_are_never_saved(task, copy_of, uncompiled):
     """Neither where the loss shows it, nor where only the weights do."""
     savepath = copy_of(task)
     flags = ("--train", *SMALL[task], "--seed", 1, "--lr", "1e9", "--savepath", savepath)
-    program.refused(program.in_process(task, *flags, "--save_every", 50), 1, "--lr")
+    program.refused(program.in_process(task, *flags, "--save_every", 5), 1, "--lr")
     assert step_in(savepath, task) == LAST[task]
     program.refused(program.in_process(task, *flags, "--save_every", 1), 1, "--lr")
     assert all(np.isfinite(array).all() for array in program.contents(savepath)[0].values())

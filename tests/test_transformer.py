@@ -222,7 +222,7 @@ def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeyp
     assert f"{right / 10000:.2%} of first" in output
 
 
-def test_other_sizes_train_test_and_plot(drawn, tmp_path):
+def test_other_sizes_train_test_and_plot(drawn, uncompiled, tmp_path):
     flags = ("--pairs", 8, "--layers", 1, "--heads", 1, "--hidden", 2, "--steps", 2, "--print_every", 1)
     paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
     output, figures = drawn("transformer", "--train", "--test", "--plot", *flags, *paths)

@@ -59,6 +59,18 @@ function drawScale() { // Return what tells which colour is which weight.
   return [colours, make("p", { className: "ends", "aria-hidden": "true" }, ...ends)];
 }
 
+function offer(list, names, asked) { // Buttons, a name on each; the one with the focus stays.
+  while (list.children.length > names.length) {
+    list.lastChild.remove();
+  }
+  names.forEach((name, place) => {
+    const button = list.children[place] || list.appendChild(make("button", {}));
+    button.textContent = name;
+    button.dataset.ask = name;
+    button.setAttribute("aria-pressed", name === asked);
+  });
+}
+
 function share(number) {
   return number.toFixed(2).replace(/^0/, "");
 }

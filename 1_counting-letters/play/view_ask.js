@@ -54,7 +54,12 @@ const Ask = {
   start() {
     Ask.use("transformer");
     $("ask_other").onclick = Ask.drawPets;
-    $("ask_row").replaceChildren(Ask.linkRow("one row, step by step"));
+    for (const link of document.querySelectorAll("#ask .to_row")) {
+      link.onclick = (event) => {
+        event.preventDefault();
+        Row.openText();
+      };
+    }
     for (const button of document.querySelectorAll("#ask [data-attend]")) {
       button.onclick = () => Ask.change({ equal: button.dataset.attend === "equal", moves: [] });
     }
@@ -82,18 +87,6 @@ const Ask = {
     stage.addEventListener("keydown", Ask.press);
     new ResizeObserver(() => Ask.draw()).observe(stage);
     $("ask_more").ontoggle = Ask.drawHeads;
-  },
-
-  linkRow(text) { // To the four steps, for the one that is asked for here.
-    const link = Shell.link("#row", text);
-    const { onclick } = link;
-    link.onclick = (event) => {
-      const owner = OWNERS.indexOf(Ask.tokens[Ask.last]);
-      Row.asked = owner >= 0 ? owner : Row.asked;
-      Row.shown = null;
-      onclick(event);
-    };
-    return link;
   },
 
   use(name) { // Ask another model: a transformer of the library.
@@ -163,11 +156,12 @@ const Ask = {
     Object.assign(Ask, changes);
     Object.assign(Ask, Ask.run(Ask.moves));
     Ask.dragged = null;
+    Row.text = Ask.tokens; // So that the steps are those of what one has just asked.
     Ask.draw();
     if (Shell.view === Ask) {
       Shell.writeAddress();
       announce(`${Ask.tokens[Ask.last]}: ${Ask.answer}, ${percent(Math.max(...Ask.chances[Ask.last]))}. ` +
-        $("ask_told").textContent);
+        $("ask_tells").textContent);
     }
     Ask.measure();
   },
@@ -210,14 +204,15 @@ const Ask = {
     const stage = $("ask_stage");
     const asking = Ask.tokens[Ask.last];
     const looked = largest(Ask.weights);
-    const sure = Math.max(...Ask.chances[Ask.last]) > 0.6;
+    const owner = Ask.owner;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const tall = stage.clientWidth < (3.6 * Ask.tokens.length + 7) * rem;
+    const tall = stage.clientWidth < (5.2 * Ask.tokens.length + 9.5) * rem;
     stage.classList.toggle("tall", tall);
-    if (tall) { // Where it is read at once.
-      stage.after($("ask_told"));
-    } else {
+    if (tall !== ($("ask_told").previousElementSibling === stage)) { // Where it is read at once.
       $("ask_why").prepend($("ask_told"));
+      if (tall) {
+        stage.after($("ask_told"));
+      }
     }
     if ($("ask_words").children.length !== Ask.tokens.length) {
       Ask.makeWords();
@@ -228,6 +223,11 @@ const Ask = {
         word.dataset.ask = Ask.tokens[place];
       }
       word.classList.toggle("looked", place === looked && Ask.weights[looked] > 0.3);
+      word.classList.toggle("found", place === Ask.keyed && owner % 2 === 0);
+      if (place % 2) { // A pet.
+        word.children[0].textContent = `key: ${Ask.tokens[owner]}’s`;
+        word.children[1].textContent = `value: ${Ask.tokens[place]}`;
+      }
       word.classList.toggle("target", Ask.dragged !== null && place === Ask.dragged.to);
     });
     [...$("ask_knobs").children].forEach((knob, place) => {
@@ -238,14 +238,17 @@ const Ask = {
       knob.setAttribute("aria-label", `What ${asking} attends to`);
       knob.setAttribute("aria-valuetext", `${Ask.tokens[place]}, weight ${share(weight)}`);
     });
-    [...$("ask_names").children].forEach((button, index) => {
-      button.textContent = Ask.tokens[2 * index];
-      button.dataset.ask = Ask.tokens[2 * index];
-      button.setAttribute("aria-pressed", Ask.tokens[2 * index] === asking);
-    });
+    offer($("ask_names"), ownersIn(Ask.tokens), asking);
+    for (const link of document.querySelectorAll("#ask .to_row")) {
+      link.href = `#${Row.textAddress()}`;
+    }
     $("ask_title").textContent = asking;
-    $("ask_answer").textContent = sure ? Ask.answer : `${Ask.answer}?`;
+    const right = Ask.model.answers(Ask.tokens)[Ask.last];
+    const wrong = Ask.moves.length === 0 && Ask.answer !== right; // Of itself, not by one's hand.
+    $("ask_answer").textContent = Ask.answer;
     $("ask_answer").dataset.answer = Ask.answer;
+    $("ask_answer").classList.toggle("wrong", wrong);
+    $("ask_verdict").replaceChildren(wrong ? verdict(Ask.answer, right) : "");
     $("ask_sure").textContent = percent(Math.max(...Ask.chances[Ask.last]));
     for (const button of document.querySelectorAll("#ask [data-attend]")) {
       const isEqual = button.dataset.attend === "equal";
@@ -258,12 +261,12 @@ const Ask = {
       if (place === Ask.last) {
         return make("span", { className: "word asking" }, token, make("small", {}, "query"));
       }
-      const value = make("small", { className: "value" }, "value");
-      return place % 2 ? make("span", { className: "word" }, token, value)
-        : make("button", { className: "word", tabIndex: -1 }, token, value); // The buttons below do the same.
+      const labels = [make("small", { className: "key" }), make("small", { className: "value" })];
+      return place % 2 ? make("span", { className: "word" }, token, ...labels)
+        : make("button", { className: "word", tabIndex: -1 }, token); // The buttons below do the same.
     }));
     $("ask_knobs").replaceChildren(...Ask.tokens.map((token, place) => {
-      const knob = make("button", { className: "knob", role: "slider" });
+      const knob = make("button", { className: "knob", role: "slider" }, make("small", {}, "use ← →"));
       knob.dataset.arc = place;
       knob.title = "Drag it, or use the arrow keys: from pet to pet, with Shift from word to word";
       knob.setAttribute("aria-valuemin", 1);
@@ -271,7 +274,6 @@ const Ask = {
       knob.setAttribute("aria-valuenow", place + 1);
       return knob;
     }));
-    $("ask_names").replaceChildren(...range(Ask.last / 2).map(() => make("button", {})));
     // One for each line: who touches one holds it until they let go, so it is never made anew.
     $("ask_grabs").replaceChildren(...Ask.tokens.map((token, place) =>
       draw("path", { class: "grab", "data-place": place })));
@@ -312,33 +314,33 @@ const Ask = {
     const looked = largest(Ask.weights);
     const word = Ask.tokens[looked];
     const strong = (...words) => make("strong", {}, ...words);
-    const strange = Ask.tokens.includes(Ask.answer) ? "" : ", which is not even in this text";
+    const strange = Ask.tokens.includes(Ask.answer) ? "" : ", not even in the text";
     const told = [];
     if (Ask.moves.length) {
       const { to } = Ask.moves[Ask.moves.length - 1];
       const target = Ask.tokens[to];
-      if (to % 2 === 0) {
-        told.push(strong(`${target} is a name: there is no pet to find.`), ` So it says ${Ask.answer}${strange}.`);
+      if (to === Ask.last) {
+        told.push(strong(`${target} looks at itself: no pet to find.`), ` So it guesses ${Ask.answer}${strange}.`);
+      } else if (to % 2 === 0) {
+        told.push(strong(`${target} is a name: no pet to find.`), ` So it guesses ${Ask.answer}${strange}.`);
       } else if (target === Ask.answer) {
         told.push(strong(`It says ${target}, since you made it look there.`), " Nothing else has changed.");
       } else {
         told.push(strong(`It looks at ${target}, and says ${Ask.answer}${strange}.`), " The other heads look, too.");
       }
-      const back = make("button", { onclick: () => Ask.change({ moves: [] }) }, "Put the line back");
-      told.push(" ", back, make("span", { className: "on" }, "How does it find one itself? ",
-        Ask.linkRow("See one row")));
     } else if (Ask.equal) {
       const { learnt, equal } = Ask.scores;
-      told.push(strong(`The same from every word: now it guesses ${Ask.answer}${strange}.`));
+      told.push(strong(`The same from every word: it guesses ${Ask.answer}${strange}.`));
       if (has(Ask.scores, "equal")) {
-        told.push(` Of 1,000 new texts it gets ${equal.toLocaleString("en")} right`);
-        told.push(has(Ask.scores, "learnt") ? `; as it has learnt, ${learnt.toLocaleString("en")}.` : ".");
+        told.push(` Right in ${equal.toLocaleString("en")} of 1,000 new texts`);
+        told.push(has(Ask.scores, "learnt") ? `; as it has learnt, in ${learnt.toLocaleString("en")}.` : ".");
       }
     } else {
       const invitation = make("em", {}, `Drag the thick line from ${word} to another pet.`);
-      told.push(strong("Now you choose. ", invitation), ` What does it say ${asking}’s pet is?`);
+      told.push(strong("Now you choose. ", invitation));
     }
-    $("ask_told").replaceChildren(...told);
+    $("ask_tells").replaceChildren(...told);
+    $("ask_on").hidden = Ask.moves.length === 0;
   },
 
   ease() { // Let what is drawn go to what is, in small steps.
@@ -410,21 +412,21 @@ const Ask = {
     const { along, above, asking, height, rem } = stage;
     const { last } = Ask.drawn;
     const loop = curve(above(asking - 5, 0), above(asking + 5, 0), // The word's line to itself.
-      [above(asking - 2.6 * rem, 3.6 * rem), above(asking + 2.6 * rem, 3.6 * rem)]);
+      [above(asking - 3.4 * rem, 3.6 * rem), above(asking + 3.4 * rem, 3.6 * rem)]);
     const lines = along.map((place, word) => (word === Ask.last ? loop : curve(above(asking, 0), above(place, 0),
       [above(asking, height(place)), above(place, height(place))])));
     $("ask_arcs").replaceChildren(...Ask.firstLines(stage),
       ...lines.map((d) => draw("path", { class: "hair", d })),
       ...last.flatMap((weight, word) => Ask.line(stage, word, weight, lines[word], flowing)));
-    $("ask_key").style.visibility = Ask.model.layerNames.length > 1 ? "visible" : "hidden";
-    const middle = (along[Ask.keyed] + along[largest(Ask.drawn.first[Ask.keyed])]) / 2; // Of the blue line.
-    $("ask_key").style.left = stage.tall ? "" : `${middle}px`;
   },
 
   get keyed() { // The place of the pet that the last word looks at, else of the one that it should find.
-    const { last } = Ask.drawn;
-    const looked = largest(last);
-    return looked % 2 && last[looked] > 0.3 ? looked : Ask.tokens.indexOf(Ask.tokens[Ask.last]) + 1;
+    const looked = largest(Ask.weights);
+    return looked % 2 && Ask.weights[looked] > 0.3 ? looked : Ask.tokens.indexOf(Ask.tokens[Ask.last]) + 1;
+  },
+
+  get owner() { // The place of the word that this pet looks at in the first layer.
+    return largest(Ask.firstWeights()[Ask.keyed]);
   },
 
   firstLines({ along, below, depth, rem }) { // Of each pet, in the first layer.
@@ -432,7 +434,7 @@ const Ask = {
     return range(Ask.last).filter((word) => word % 2).flatMap((word) => first[word].map((weight, place) => {
       const [start, end] = [along[word], along[place]];
       const low = depth(start, end);
-      const key = word === Ask.keyed && place === largest(first[word]);
+      const key = word === Ask.keyed && place === Ask.owner;
       return weight < 0.12 || place === word ? "" : draw("path", { class: key ? "first mine" : "first",
         d: curve(below(start, 0), below(end, 0), [below(start, low), below(end, low)]),
         "stroke-width": 0.35 * rem * weight });
@@ -455,15 +457,18 @@ const Ask = {
     knob.style.left = `${at[0]}px`;
     knob.style.top = `${at[1]}px`;
     knob.style.setProperty("--size", 0.55 + 0.6 * weight);
-    const parts = [draw("path", { class: "arc", d, "stroke-width": 1.15 * rem * weight })];
-    if (flowing && weight > 0.045) { // In a thick line, or like pearls on a thin one.
+    const thickest = word === Ask.last ? 0.4 : 2; // A thick loop would be a blot.
+    const parts = [draw("path", { class: "arc", d, "stroke-width": Math.min(1.15 * weight, thickest) * rem })];
+    if (flowing && weight > 0.045 && word !== Ask.last) { // In a thick line, or like pearls on a thin one.
       const thick = weight > 0.3;
       parts.push(draw("path", { class: thick ? "flow in" : "flow", d,
         "stroke-width": (thick ? 0.45 * weight : 0.35) * rem }));
     }
     $("ask_grabs").children[word].setAttribute("d", weight > LEAST ? d : "");
     if (weight > 0.045) {
-      const [x, y] = tall ? above(along[word] - 0.6 * rem, 1.6 * rem) : above(along[word] - rem, 1.9 * rem);
+      const aside = (word === Ask.last ? 0.6 : 0) * rem; // Of the loop.
+      const [x, y] = tall ? above(along[word] - 0.6 * rem - aside, 1.6 * rem + aside)
+        : above(along[word] - rem - aside, 1.9 * rem);
       parts.push(draw("text", { x, y, "text-anchor": tall ? "start" : "end" }, share(weight)));
     }
     return parts;
@@ -479,7 +484,7 @@ const Ask = {
       const isLast = layer === names.length - 1;
       const rows = isLast ? [Ask.last] : range(count).filter((place) => place % 2 && place < Ask.last);
       const heads = Ask.seen[name].heads.map((head, number) => {
-        const picture = draw("svg", { viewBox: `0 0 ${20 * count} 84`, "aria-hidden": "true" });
+        const picture = draw("svg", { viewBox: `0 0 ${20 * count} 112`, "aria-hidden": "true" });
         for (const row of rows) {
           head.weights[row].forEach((weight, place) => {
             const [start, end] = [20 * row + 10, 20 * place + 10];
@@ -491,11 +496,12 @@ const Ask = {
           });
         }
         Ask.tokens.forEach((token, place) => {
-          picture.append(draw("text", { x: 20 * place + 10, y: 81, "text-anchor": "middle" }, token[0]));
+          picture.append(draw("text", { transform: `translate(${20 * place + 14} 74) rotate(-90)`, "text-anchor": "end" },
+            token));
         });
-        const chosen = number === (isLast ? Ask.heads.finds : layer === 0 ? Ask.heads.owns : -1);
-        const title = make("figcaption", {}, `Head ${number + 1}${chosen ? ", drawn above" : ""}`);
-        return make("figure", { className: chosen ? "chosen" : "" }, picture, title);
+        const above = number === (isLast ? Ask.heads.finds : layer === 0 ? Ask.heads.owns : -1); // Its lines are large above.
+        const title = make("figcaption", {}, `Head ${number + 1}${above ? ", as above" : ""}`);
+        return make("figure", { className: above ? "above" : "" }, picture, title);
       });
       const title = isLast ? `Layer ${layer + 1}: what ${Ask.tokens[Ask.last]} attends to, at the end`
         : `Layer ${layer + 1}: what each pet attends to`;
@@ -567,6 +573,10 @@ const Ask = {
     }
   },
 
+  focus() { // The heaviest line's knob.
+    $("ask_knobs").children[largest(Ask.weights)].focus({ preventScroll: true });
+  },
+
   press(event) {
     $("ask_stage").classList.remove("by_hand");
     const knob = event.target.closest("[data-arc]");
@@ -578,7 +588,7 @@ const Ask = {
     if (event.key === "Escape") {
       Ask.cancel();
       Ask.change({ moves: [] });
-      $("ask_knobs").children[largest(Ask.weights)].focus();
+      Ask.focus();
     } else if (has(steps, event.key)) {
       event.preventDefault();
       const step = steps[event.key];

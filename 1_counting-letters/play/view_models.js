@@ -318,7 +318,7 @@ const Models = {
     const turning = [make("p", { className: "beside" }, label, back), slider,
       make("p", { className: "marks", "aria-hidden": "true" }, ...marks)];
     const why = make("details", { className: "shows" }, make("summary", {}, "What does that show?"),
-      make("div", { id: `${id} shows` }));
+      make("div", { id: `${id} shows` }, ...Models.explainSlider()));
     const many = Models.seen[id].heads.length > 1; // So many that the slider would be out of sight below them.
     section.append(...(many ? [...turning, ...pictures] : [...pictures, ...turning]), why);
     section.setAttribute("aria-label", titleOf(id));
@@ -411,35 +411,22 @@ const Models = {
     $(id).value = seen.factor;
     $(id).setAttribute("aria-valuetext", `times ${seen.factor}`);
     $(`${id} factor`).textContent = shownAs;
-    const shows = $(`${id} shows`);
-    const kind = seen.factor === Models.model.trainedAt ? "trained" : "turned";
-    if (shows.dataset.kind !== kind) {
-      shows.dataset.kind = kind;
-      shows.replaceChildren(...Models.explainSlider(kind));
-    }
   },
 
-  explainSlider(kind) { // Say what a slider shows, and what it does not.
-    const trainedAt = Models.model.trainedAt;
-    const counts = Models.model.task === "Counting Letters";
-    if (kind === "trained") {
-      const text = trainedAt === 0
-        ? "This model was trained at × 0: all its weights were equal from the first training step to the last."
-        : "The slider multiplies the logits, the scores that softmax turns into weights. At × 0 all weights " +
-          "are equal; above × 1 the largest ones grow. In its training the model has met nothing but × 1.";
-      return [make("p", {}, text)];
+  explainSlider() { // Say what a slider shows, and what it does not.
+    const { trainedAt, task } = Models.model;
+    const train = task === "Counting Letters" && trainedAt === 1;
+    const slider = trainedAt === 0
+      ? "This model was trained at × 0: all its weights were equal from the first training step to the last."
+      : "The slider multiplies the logits, the scores that softmax turns into weights. At × 0 all weights are equal; " +
+        "above × 1 the largest ones grow. In its training the model has met nothing but × 1.";
+    const shows = make("p", {}, "So wrong answers show that ", make("b", {}, "this model"), " depends on weights like " +
+      "those of its training. They do not show that the ", make("b", {}, "task"), " needs such weights. To find that " +
+      `out, one trains a model with equal weights${train ? ": " : ", as in the last chapter."}`);
+    if (train) {
+      shows.append(make("button", { onclick: Train.enter }, "Train one with equal weights"));
     }
-    const shows = make("p", {}, "Wrong answers show that ", make("b", {}, "this model"), " depends on weights " +
-      `like those of × ${trainedAt}, the only ones that it met in its training. They do not show that the `,
-      make("b", {}, "task"), " needs such weights. ");
-    if (!counts) {
-      shows.append("To find that out, one trains a model with equal weights: see “Must it look there?” in " +
-        "the lesson.");
-    } else if (trainedAt === 1) {
-      const train = make("button", { onclick: Train.enter }, "Train one with equal weights");
-      shows.append("To find that out: ", train);
-    }
-    return [shows];
+    return [make("p", {}, slider), shows];
   },
 
   drawAnswers() {
@@ -566,11 +553,6 @@ const Models = {
     $("cell").classList.remove("open");
   },
 
-  moved() {
-    return Models.moves.some((move) =>
-      move.id === Models.chosen.id && move.head === Models.chosen.head && move.row === Models.chosen.row);
-  },
-
   explainMean(seen) { // From the weighted mean to what the row passes on.
     const { row, head } = Models.chosen;
     const sums = seen.sums[row];
@@ -628,21 +610,8 @@ const Models = {
         Models.change({ moves: [] });
         Models.cellAt(Models.chosen).focus();
       } }, "Put all weight back");
-      line.append(back, make("small", {}, Models.tellMoved()));
+      line.append(back);
     }
-  },
-
-  tellMoved() { // Of a row that counts a letter: what its moves have done to the weight on this letter.
-    const own = Models.chosen.id === "attention" && Models.model.letters[Models.chosen.row + 1];
-    if (!Models.moved() || !own || Models.model.task === "Signal") {
-      return "";
-    }
-    const before = Models.model.run(Models.tokens, Models.factors).seen;
-    const rows = [before, Models.seen].map((seen) => seen.attention.heads[0].weights[Models.chosen.row]);
-    const weights = rows.map((row) => share(ownWeight(Models.tokens, own, row)));
-    return weights[0] === weights[1]
-      ? `Together, the '${own}'s have ${weights[0]}, as before.`
-      : `Together, the '${own}'s have ${weights[1]} now, and had ${weights[0]}.`;
   },
 
   take(place) {

@@ -89,14 +89,14 @@ class OneRow {
     }
   }
 
-  // Show a row: what computeRow takes; `asks`, the query's name; `names` of the keys; `gives`, the names of the
-  // values where they are one-hot; `chosen`, the key of which one sees the products; `told`, a sentence a step.
+  // Show a row: what computeRow takes; `asks`, the query's name; `names` of the keys; where values are one-hot, `gives`, the
+  // name of each, and `pets`, all names; `chosen`, the key of which one sees the products; `told`, a sentence a step.
   show(source, step = this.step) {
     const before = this.source;
     this.source = { factor: 1, ...source };
     this.row = computeRow(this.source);
     this.room.replaceChildren(this.told, ...this.source.told.map((text) => make("p", { ariaHidden: "true" }, text)));
-    const drawn = (one) => JSON.stringify([one.asks, one.names, one.query && one.query.length, one.keys,
+    const drawn = (one) => JSON.stringify([one.asks, one.names, one.gives, one.query && one.query.length, one.keys,
       one.values, one.factor === 1]);
     if (!before || drawn(before) !== drawn(this.source)) {
       this.drawTable();
@@ -169,7 +169,7 @@ class OneRow {
       const value = make("td", { className: "value" }, given);
       const figures = columns.map(([kind]) => make("td", { className: `figure ${kind}` }));
       const unbroken = name.length < 9 ? name.replace(/ /g, "\u00a0") : name;
-      const line = make("tr", { onclick: () => this.choose(place) }, make("th", { scope: "row" }, unbroken), key,
+      const line = make("tr", { className: gives ? "owned" : "", onclick: () => this.choose(place) }, make("th", { scope: "row" }, unbroken), key,
         ...figures, weight, value);
       line.style.setProperty("--turn", place / Math.max(4, names.length));
       return { line, key, figures, length, number, weight, value };
@@ -189,7 +189,8 @@ class OneRow {
     this.bottom.replaceChildren(
       make("div", { className: "all" }, make("p", {}, "all weights, together 1"),
         make("div", { className: "whole" }, ...this.segments)),
-      make("div", { className: "mean" }, make("p", {}, "weighted mean of the values"), this.mean));
+      make("div", { className: "mean" }, make("p", {}, "weighted mean of the values"),
+        make("div", { className: "hollow" }, this.mean)));
   }
 
   drawQuery() { // The query, and its products with the keys.
@@ -199,11 +200,11 @@ class OneRow {
     }
     const { products } = this.row;
     this.asked.replaceChildren(drawVector(query, sizeOf(query), "query", `query of ${asks}`),
-      make("small", {}, "query; below it the keys"));
+      make("small", {}, "query ↑ ", make("b", { className: "key" }, "keys ↓")));
     const ends = [sizeOf(keys.flat()), sizeOf(products.flat())];
     this.lines.forEach(({ key }, place) => {
       const below = products[place].map((product, index) => (index ? "+ " : "") + twoPlaces(product));
-      key.replaceChildren(drawVector(keys[place], ends[0], "key", `key of ${names[place]}`, below));
+      key.replaceChildren(drawVector(keys[place], ends[0], "key", `key: ${names[place]}`, below));
       if (query.length > READABLE) {
         key.append(colourStrip(products[place], ends[1], "product", "query times key"));
       }
@@ -243,7 +244,7 @@ class OneRow {
     }
     const scaled = `${source.query ? `÷ √${source.query.length}` : "logit"}` +
       (this.turned ? ` × ${short(source.factor)}` : "");
-    this.heading.textContent = ["", this.columns[0][1], scaled, "exp"][step] || (step ? "weight" : "");
+    this.heading.textContent = ["", this.columns[0][1], scaled, "exp"][step] || "weight";
     this.drawMean();
     this.drawMatter();
     if (this.told.textContent !== source.told[step]) { // It is read aloud.
@@ -280,13 +281,13 @@ class OneRow {
   }
 
   drawMean() {
-    const { gives, asks } = this.source;
+    const { pets, asks } = this.source;
     const { mean } = this.row;
-    if (!gives) {
+    if (!pets) {
       this.mean.replaceChildren(drawVector(mean, this.end, "value", `weighted mean for ${asks}`));
       return;
     }
-    const boxes = gives.map((name, place) => {
+    const boxes = pets.map((name, place) => {
       const box = make("span", { className: "number" }, `${share(mean[place])} ${name}`);
       box.style.setProperty("--fade", 0.1 + (0.9 * mean[place]) / Math.max(...mean));
       return box;
@@ -337,33 +338,48 @@ class OneRow {
   }
 }
 
-// The example of Lesson 1: names are keys, pets are values, all of them one-hot, and so is the query, but for
-// its strength.
-
-const OWNERS = ["Anna", "Ben", "Cleo", "Dan"];
-const THEIR_PETS = ["dog", "cat", "owl", "hen"];
-
-function rowOfExample(asked, strength) {
-  const identity = range(4).map((row) => range(4).map((column) => Number(row === column)));
-  const source = { asks: `${OWNERS[asked]}?`, query: identity[asked].map((number) => strength * number),
-    keys: identity, values: identity, names: OWNERS, gives: THEIR_PETS };
-  const { total, mean } = computeRow(source);
-  const name = OWNERS[asked];
-  const pet = THEIR_PETS[asked];
-  const louder = strength < 4 ? ` Ask more loudly, and it becomes nearly all ${pet}, as in Ask.` : "";
-  const mostly = mean[asked] > 0.4 ? `Mostly ${pet}!${louder}` : "Nobody could say whose pet was asked for.";
-  source.told = [
-    `Whose pet? The query asks for ${name}. Each name is a key, each pet a value.`,
-    `Compare: multiply query and key, place by place, and add up. Only ${name}’s key has its 1 where the query has ` +
-      `${twoPlaces(strength)}.`,
-    "Scale: divide by √4, since there are four numbers.",
+function sentences(opening, comparing, scaling, total, result, byHand = "") { // One for each step of a row.
+  return [
+    opening,
+    comparing,
+    scaling,
     "Softmax, first half: exp makes every number positive, and large ones stand out.",
     `Softmax, second half: divide by their sum, ${brief(total)}. Now they share one whole. These are the attention ` +
-      "weights.",
+      `weights${byHand}.`,
     "Average: each value counts as much as its weight.",
-    `Average: add up. ${share(mean[asked])} ${pet}, and ${share(mean[(asked + 1) % 4])} of each other pet. ${mostly}`,
+    `Average: add up. ${result}`,
   ];
+}
+
+const LESSON = "Anna dog Ben cat Cleo owl Dan hen Ben".split(" "); // The example of Lesson 1.
+
+// Return a row as OneRow shows it, of a text of names with their pets that ends with the name that is asked for.
+// The names are keys, the pets are values, all of them one-hot, and so is the query, but for its strength.
+function rowOfExample(text, strength) {
+  const oneHot = (words) => (word) => words.map((other) => Number(other === word));
+  const owners = ownersIn(text);
+  const gives = owners.map((owner) => text[text.indexOf(owner) + 1]);
+  const pets = [...new Set(gives)];
+  const [asked] = text.slice(-1);
+  const source = { asks: `${asked}?`, query: oneHot(owners)(asked).map((number) => strength * number),
+    keys: owners.map(oneHot(owners)), values: gives.map(oneHot(pets)), names: owners.map((owner) => `${owner}’s`),
+    gives, pets };
+  const { total, mean } = computeRow(source);
+  const pet = gives[owners.indexOf(asked)];
+  const [most, second = 0] = [...mean].sort((one, other) => other - one);
+  const found = most === mean[pets.indexOf(pet)] && most > 2 * second;
+  const louder = strength < 4 ? ` Ask more loudly, and it becomes nearly all ${pet}, as in Ask.` : "";
+  source.told = sentences(
+    `${asked}’s pet? Each row is a pet: its key says whose it is, its value which.`,
+    `Compare: multiply query and key, place by place, and add up. Only ${asked}’s key has its 1 where the query has ` +
+      `${twoPlaces(strength)}.`,
+    `Scale: divide by √${owners.length}, since there are ${owners.length} numbers.`,
+    total, found ? `Mostly ${pet}!${louder}` : "Nobody could say whose pet was asked for.");
   return source;
+}
+
+function ownersIn(text) { // Return the names of a text, each once.
+  return text.slice(0, -1).filter((word, place) => place % 2 === 0 && text.indexOf(word) === place);
 }
 
 function axesOf(model, tokens, id) { // Return the names of the rows and columns of an attention.
@@ -395,7 +411,7 @@ function rowOfModel(shown, place) {
   const size = numbers === 1 ? "1 number" : `${numbers} numbers`;
   const later = open.length < columns.length ? " What comes later is hidden from it." : "";
   const largestOne = `${names[largest(dots)]}, with ${twoPlaces(Math.max(...dots))}`;
-  source.told = [
+  source.told = sentences(
     compared ? `${asks} asks. Its query has ${size}, and so has each key. In a strip, what is above 0 stands in ` +
       `the upper half, what is below 0 in the lower one; the stronger, the farther from 0.${later}` :
       `${asks} has no query: its weights are fixed.${later}`,
@@ -403,12 +419,8 @@ function rowOfModel(shown, place) {
       `${largestOne}.` : `Nothing is compared. We fixed these logits: ln ${FIXED} for its own letter, 0 for others.`,
     (compared ? `Scale: divide by √${numbers}, since there are ${size}.` : "Nothing to scale.") +
       (seen.factor === 1 ? "" : ` Then the slider: × ${short(seen.factor)}.`),
-    "Softmax, first half: exp makes every number positive, and large ones stand out.",
-    `Softmax, second half: divide by their sum, ${brief(total)}. Now they share one whole. These are the attention ` +
-      `weights${shown.moves.some((move) => sameRow(move, place)) ? ", with what you moved by hand" : ""}.`,
-    "Average: each value counts as much as its weight.",
-    "Average: add up. This weighted mean of the values is what the row takes.",
-  ];
+    total, "This weighted mean of the values is what the row takes.",
+    shown.moves.some((move) => sameRow(move, place)) ? ", with what you moved by hand" : "");
   return source;
 }
 
@@ -417,20 +429,19 @@ const Row = {
   title: "One row",
   place: "row",
   steps: null, // The OneRow.
-  asked: 1, // In the example: for whom, and how strongly.
-  strength: 2.8,
+  text: LESSON, // In the example: names with their pets, and who is asked for;
+  strength: 2.8, // how strongly.
   shown: null, // Of a model: { name, model, tokens, factors, moves, cell, seen, chances }; null in the example.
 
   start() {
     Row.steps = new OneRow($("row_steps"));
-    $("row_names").replaceChildren(...OWNERS.map((name, place) => {
-      const button = make("button", { onclick: () => {
-        Row.asked = place;
+    $("row_names").onclick = ({ target }) => {
+      if (has(target.dataset, "ask")) {
+        Row.text = [...Row.text.slice(0, -1), target.dataset.ask];
         Row.draw();
-      } }, name);
-      button.dataset.owner = name;
-      return button;
-    }));
+        Shell.writeAddress();
+      }
+    };
     $("row_strength").oninput = () => {
       Row.strength = Number($("row_strength").value);
       Row.draw();
@@ -447,7 +458,7 @@ const Row = {
   },
 
   open(words) {
-    if (words.get("row")) {
+    if (words.has("row")) {
       Row.openAddress(words);
     }
     Row.steps.step = calm.matches ? LAST_STEP : 0;
@@ -458,7 +469,16 @@ const Row = {
     const name = words.get("row");
     Row.shown = null;
     if (!has(library, name)) {
-      say("The address names a model that this page does not have.");
+      const text = words.has("letters") ? words.get("letters").split(" ") : [...LESSON];
+      if (name) {
+        text[text.length - 1] = name;
+      }
+      const fits = text.length % 2 === 1 && text.every((word) => word !== "" && word.length < 12) &&
+        ownersIn(text).includes(text[text.length - 1]);
+      Row.text = fits ? text : LESSON;
+      if (!fits) {
+        say("The address holds no text, and names no model, that this page can show.");
+      }
       return;
     }
     const model = library[name].model;
@@ -477,9 +497,18 @@ const Row = {
     Row.take({ name, tokens, factors, moves: [], cell: there && cell.column in there ? cell : firstCell(model, seen) });
   },
 
+  textAddress() {
+    const last = Row.text.length - 1;
+    if (String(Row.text) === String(LESSON)) {
+      return "row";
+    }
+    return String(Row.text.slice(0, last)) === String(LESSON.slice(0, last)) ? `row=${Row.text[last]}`
+      : `row&${new URLSearchParams({ letters: Row.text.join(" ") })}`;
+  },
+
   address() {
     if (!Row.shown) {
-      return "row";
+      return Row.textAddress();
     }
     const { name, model, tokens, factors, cell } = Row.shown;
     const letters = model.join(tokens).replace(/␣/g, " ");
@@ -508,7 +537,17 @@ const Row = {
 
   openCell(shown) { // From anywhere: { name, tokens, factors, moves, cell }.
     Row.take(shown);
+    Row.enter();
+  },
+
+  openText() { // From Ask: what was asked there.
+    Row.shown = null;
+    Row.enter();
+  },
+
+  enter() {
     Shell.go(Row);
+    Row.steps.next.focus({ preventScroll: true });
   },
 
   draw() {
@@ -517,12 +556,10 @@ const Row = {
     $("row_of_model").hidden = shown === null;
     Row.drawModels();
     if (!shown) {
-      for (const button of $("row_names").children) {
-        button.setAttribute("aria-pressed", button.dataset.owner === OWNERS[Row.asked]);
-      }
+      offer($("row_names"), ownersIn(Row.text), Row.text[Row.text.length - 1]);
       $("row_strength").value = Row.strength;
       $("row_strong").textContent = twoPlaces(Row.strength);
-      steps.show(rowOfExample(Row.asked, Row.strength));
+      steps.show(rowOfExample(Row.text, Row.strength));
       return;
     }
     $("row_text").textContent = shown.model.join(shown.tokens);
@@ -532,7 +569,7 @@ const Row = {
 
   drawModels() { // The menu of models is that of the other view, and one more.
     const groups = [...$("model").children].map((group) => group.cloneNode(true));
-    $("row_model").replaceChildren(make("option", { value: "" }, "Ben’s pet: four numbers"), ...groups);
+    $("row_model").replaceChildren(make("option", { value: "" }, "Whose pet? By hand"), ...groups);
     $("row_model").value = Row.shown ? Row.shown.name : "";
   },
 

@@ -160,8 +160,8 @@ const Train = {
     turn("stop", false);
     $("start").textContent = "Train two others";
     const { right, at } = Train.pair.find((one) => one.kind === "equal");
-    const guessed = Train.guess && at === STEPS ? `You guessed that it ${Train.guess} count: it got ${right.toLocaleString("en")} ` +
-      "of 1,000 right. " : "";
+    const guessed = Train.guess && at === STEPS ? `You guessed it ${Train.guess}: ` +
+      `${right.toLocaleString("en")} of 1,000 right. ` : "";
     Train.guess = "";
     $("progress").textContent = `${guessed}(${seconds.toFixed(1)} s)`;
     if (!$("runs").rows.length) {
