@@ -80,6 +80,7 @@ def test_what_was_asked_is_taken_to_its_row_by_link_and_by_address(page):
 
     def found():
         press(page, "average")
+        reaches(page, 6, True, True)
         chips = [chip.text for chip in page.all("#row_steps .chip")]
         return chips, chips[int(lines(page)[:, 3].argmax())]
 

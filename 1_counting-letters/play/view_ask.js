@@ -57,7 +57,7 @@ const Ask = {
     for (const link of document.querySelectorAll("#ask .to_row")) {
       link.onclick = (event) => {
         event.preventDefault();
-        Row.openText();
+        Row.openCell(null);
       };
     }
     for (const button of document.querySelectorAll("#ask [data-attend]")) {
@@ -319,10 +319,9 @@ const Ask = {
     if (Ask.moves.length) {
       const { to } = Ask.moves[Ask.moves.length - 1];
       const target = Ask.tokens[to];
-      if (to === Ask.last) {
-        told.push(strong(`${target} looks at itself: no pet to find.`), ` So it guesses ${Ask.answer}${strange}.`);
-      } else if (to % 2 === 0) {
-        told.push(strong(`${target} is a name: no pet to find.`), ` So it guesses ${Ask.answer}${strange}.`);
+      if (to % 2 === 0) {
+        const why = to === Ask.last ? "looks at itself" : "is a name";
+        told.push(strong(`${target} ${why}: no pet to find.`), ` So it guesses ${Ask.answer}${strange}.`);
       } else if (target === Ask.answer) {
         told.push(strong(`It says ${target}, since you made it look there.`), " Nothing else has changed.");
       } else {
@@ -573,10 +572,6 @@ const Ask = {
     }
   },
 
-  focus() { // The heaviest line's knob.
-    $("ask_knobs").children[largest(Ask.weights)].focus({ preventScroll: true });
-  },
-
   press(event) {
     $("ask_stage").classList.remove("by_hand");
     const knob = event.target.closest("[data-arc]");
@@ -588,7 +583,7 @@ const Ask = {
     if (event.key === "Escape") {
       Ask.cancel();
       Ask.change({ moves: [] });
-      Ask.focus();
+      $("ask_knobs").children[largest(Ask.weights)].focus();
     } else if (has(steps, event.key)) {
       event.preventDefault();
       const step = steps[event.key];

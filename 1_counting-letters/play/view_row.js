@@ -497,13 +497,10 @@ const Row = {
     Row.take({ name, tokens, factors, moves: [], cell: there && cell.column in there ? cell : firstCell(model, seen) });
   },
 
-  textAddress() {
-    const last = Row.text.length - 1;
-    if (String(Row.text) === String(LESSON)) {
-      return "row";
-    }
-    return String(Row.text.slice(0, last)) === String(LESSON.slice(0, last)) ? `row=${Row.text[last]}`
-      : `row&${new URLSearchParams({ letters: Row.text.join(" ") })}`;
+  textAddress() { // Shorter where the pets are those of Lesson 1.
+    const [pairs, usualPairs] = [Row.text, LESSON].map((text) => String(text.slice(0, -1)));
+    const asked = String(Row.text) === String(LESSON) ? "row" : `row=${Row.text.slice(-1)}`;
+    return pairs === usualPairs ? asked : `row&${new URLSearchParams({ letters: Row.text.join(" ") })}`;
   },
 
   address() {
@@ -535,17 +532,12 @@ const Row = {
     Row.shown = { name, model, tokens, factors, moves, cell, ...model.run(tokens, factors, moves) };
   },
 
-  openCell(shown) { // From anywhere: { name, tokens, factors, moves, cell }.
-    Row.take(shown);
-    Row.enter();
-  },
-
-  openText() { // From Ask: what was asked there.
-    Row.shown = null;
-    Row.enter();
-  },
-
-  enter() {
+  openCell(shown) { // From anywhere: { name, tokens, factors, moves, cell }; from Ask null, for what was asked there.
+    if (shown) {
+      Row.take(shown);
+    } else {
+      Row.shown = null;
+    }
     Shell.go(Row);
     Row.steps.next.focus({ preventScroll: true });
   },
