@@ -176,7 +176,8 @@ def test_a_finger_drags_on_a_phone_and_nothing_moves_for_who_wants_stillness(pag
     """390 pixels wide: words below each other, all that one takes hold of on the first screen."""
 
     def touch(kind, *points):
-        parameters = {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}
+        fingers = [{"x": x, "y": y, "id": finger} for finger, (x, y) in enumerate(points)]
+        parameters = {"type": kind, "touchPoints": fingers}
         page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", parameters)
 
     def centre(element):
@@ -195,7 +196,10 @@ def test_a_finger_drags_on_a_phone_and_nothing_moves_for_who_wants_stillness(pag
         start, end = centre(arc(page, 5)), centre(page.all("#ask_words > *")[1])
         touch("touchStart", start)
         touch("touchMove", (start[0], (start[1] + end[1]) / 2))
-        touch("touchMove", (start[0], end[1]))
+        here, there = (start[0], end[1]), (start[0], start[1] + 90)
+        touch("touchMove", here)
+        touch("touchStart", here, there)  # A second finger changes nothing.
+        touch("touchMove", here, (there[0], there[1] + 9))
         touch("touchEnd")
         seen = page.driver.execute_script(SEEN)
         assert seen["answer"] == "hen" and seen["weights"][1] > 0.9 and seen["weights"][5] == 0
@@ -206,3 +210,26 @@ def test_a_finger_drags_on_a_phone_and_nothing_moves_for_who_wants_stillness(pag
         command("Emulation.setEmulatedMedia", {"features": []})
         command("Emulation.setTouchEmulationEnabled", {"enabled": False})
         command("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_what_is_printed_fits_on_a_sheet(page):
+    """Lines are measured, so they are drawn anew for a sheet, and for the screen after that."""
+    inside = """
+        const [event, least, most] = arguments;
+        window.dispatchEvent(new Event(event));
+        const card = document.querySelector("main > :not([hidden]) .card").getBoundingClientRect();
+        const parts = document.querySelectorAll("#ask_arcs path, #ask_knobs > :not([hidden]), #row_steps td");
+        const shown = [...parts].map((part) => part.getBoundingClientRect()).filter((box) => box.width);
+        return card.width > least && card.width < most && shown.length > 8 &&
+            shown.every((box) => box.left >= card.left && box.right <= card.right);
+    """
+    wide = PHONE | {"width": 1280, "mobile": False}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", wide)
+    try:
+        for view in ("#ask", "#row"):
+            page.visit(view)
+            page.wait(lambda: page.driver.execute_script(inside, "nothing", 1000, 1280))
+            assert page.driver.execute_script(inside, "beforeprint", 300, 700), view
+            assert page.driver.execute_script(inside, "afterprint", 1000, 1280), view
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

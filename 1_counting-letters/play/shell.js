@@ -17,6 +17,7 @@ const Shell = {
   view: null, // Which is shown.
   started: new Set(), // Which have been shown.
   entering: false, // Whether one has just gone to another view.
+  printing: false,
 
   start() {
     for (const id of ["model", "runs", "compare", "shown"]) {
@@ -41,10 +42,19 @@ const Shell = {
         openFile(event.dataTransfer.files[0]);
       }
     });
+    window.addEventListener("beforeprint", () => Shell.fit("16px", "42rem")); // A sheet is narrower than a screen.
+    window.addEventListener("afterprint", () => Shell.fit("", ""));
     window.addEventListener("popstate", Shell.readAddress);
     window.addEventListener("hashchange", Shell.readAddress);
     Shell.readAddress();
     $("needs").hidden = true;
+  },
+
+  fit(letter, width) { // Lines that were measured are drawn for this width.
+    Shell.printing = width !== "";
+    document.documentElement.style.fontSize = letter;
+    document.querySelector("main").style.maxWidth = width;
+    Shell.view.draw();
   },
 
   enter(view) { // Show a view, and no other.

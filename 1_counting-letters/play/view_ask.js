@@ -78,7 +78,7 @@ const Ask = {
     stage.addEventListener("pointerdown", Ask.take);
     stage.addEventListener("pointermove", Ask.drag);
     stage.addEventListener("pointerup", Ask.drop);
-    stage.addEventListener("pointercancel", Ask.cancel);
+    stage.addEventListener("pointercancel", (event) => Ask.holds(event) && Ask.cancel());
     stage.addEventListener("touchmove", (event) => {
       if (Ask.dragged) { // Else the finger would scroll.
         event.preventDefault();
@@ -348,7 +348,7 @@ const Ask = {
     const fits = Ask.drawn && Ask.drawn.last.length === goal.last.length;
     const from = fits ? Ask.drawn : nothing;
     cancelAnimationFrame(Ask.animation);
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.dragged) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.dragged || Shell.printing) {
       Ask.dropped = null;
       Ask.drawn = goal;
       Ask.drawArcs();
@@ -528,21 +528,25 @@ const Ask = {
 
   take(event) {
     const held = event.target.closest("[data-arc], .grab");
-    if (!held || event.button) {
+    if (!held || event.button || Ask.dragged) {
       return;
     }
     event.preventDefault();
     $("ask_stage").classList.add("touched", "by_hand");
     $("ask_stage").setPointerCapture(event.pointerId);
     const from = Number(has(held.dataset, "arc") ? held.dataset.arc : held.dataset.place);
-    Ask.dragged = { from, to: from, at: null, before: Ask.moves };
+    Ask.dragged = { from, to: from, at: null, before: Ask.moves, pointer: event.pointerId };
     if (held.focus) {
       held.focus({ preventScroll: true });
     }
   },
 
+  holds(event) { // Else it is another finger.
+    return Ask.dragged !== null && Ask.dragged.pointer === event.pointerId;
+  },
+
   drag(event) {
-    if (!Ask.dragged) {
+    if (!Ask.holds(event)) {
       return;
     }
     const { tall, along, box } = Ask.measureStage();
@@ -552,13 +556,13 @@ const Ask = {
     const { from, before } = Ask.dragged;
     Ask.moves = before;
     Ask.moves = Ask.movesTo(from, to);
-    Ask.dragged = { from, to, at, before };
+    Ask.dragged = { ...Ask.dragged, to, at };
     Object.assign(Ask, Ask.run(Ask.moves)); // It says at once what it would say.
     Ask.draw();
   },
 
-  drop() {
-    if (Ask.dragged) {
+  drop(event) {
+    if (Ask.holds(event)) {
       const { to, at } = Ask.dragged;
       Ask.dropped = at && { to, at, left: 1 };
       Ask.change({});

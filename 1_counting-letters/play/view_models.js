@@ -663,7 +663,7 @@ const Models = {
   },
 
   startDrag(event) {
-    Models.dragged = placeOf(event);
+    Models.dragged = event.isPrimary ? placeOf(event) : null; // Two fingers want to zoom.
     if (Models.dragged && event.target.hasPointerCapture(event.pointerId)) {
       event.target.releasePointerCapture(event.pointerId); // Else a finger stays with the cell it began on.
     }

@@ -81,12 +81,13 @@ class OneRow {
     container.classList.add("one_row");
     container.replaceChildren(controls, this.room, this.table, this.bottom, this.matter);
     if (window.ResizeObserver) {
-      const observer = new ResizeObserver(() => {
-        const letter = parseFloat(getComputedStyle(document.documentElement).fontSize);
-        container.classList.toggle("compact", container.clientWidth < 50 * letter);
-      });
-      observer.observe(container);
+      new ResizeObserver(() => this.fit()).observe(container);
     }
+  }
+
+  fit() {
+    const letter = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    this.container.classList.toggle("compact", this.container.clientWidth < 50 * letter);
   }
 
   // Show a row: what computeRow takes; `asks`, the query's name; `names` of the keys; where values are one-hot, `gives`, the
@@ -218,6 +219,7 @@ class OneRow {
 
   draw() { // What depends on the step.
     const { step, row, source } = this;
+    this.fit();
     this.container.dataset.at = step;
     const bars = this.barsAt(step);
     const low = Math.min(0, ...bars.map((bar) => bar.length));
