@@ -79,8 +79,10 @@ def fits(paragraph, arrays):
     figures = dict.fromkeys(re.findall(FIGURE, paragraph))
     vectors = [re.split(",? ", each) for each in re.findall(r"\((-?[\d.]+(?:,? -?[\d.]+)+)\)", paragraph)]
     lists = re.findall(r"(?<![\d.-])\.\d+(?:(?:,|,? and)? \.\d+)+(?!\d)", paragraph)
+    quotients = re.findall(r"([\d.]+) / ([\d.]+) = (\.\d+)", paragraph)
     return (
-        all(any(is_part([one], array) for array in arrays) for one in figures)
+        all(is_shown_as([last], [float(one) / float(other)]) for one, other, last in quotients)
+        and all(any(is_part([one], array) for array in arrays) for one in figures)
         and all(any(is_part(re.findall(r"\.\d+", each), array) for array in arrays) for each in lists)
         and all(any(is_shown_as(each, array) for array in arrays) for each in vectors if "." in "".join(each))
     )

@@ -160,7 +160,7 @@ def test_each_command_of_an_exercise_asks_models_that_are_trained(task):
 
 def test_an_exercise_leaves_nothing_where_it_runs(one_edit, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(exercises.TRAINED[1], "models/", BRIEF)
+    monkeypatch.setitem(exercises.TRAINED[1], "", BRIEF)
     monkeypatch.setattr(exercises, "commands", lambda task: ["--test --plot --input AB --plotpath plots"])
     cache = trainings.ModelCache(one_edit.folder, [1])
     exercises.report(1, cache)

@@ -10,12 +10,12 @@ from . import lesson_1, lesson_2, lesson_3, measuring, programs
 
 SEEDS = range(1, 11)
 COMMAND = re.compile(r"`python3\s+main\.py\s+(--test\b[^`]*)`")
-# What a reader trains for the exercises of a lesson, by the folder that --savepath names and the variant.
+# What a reader has trained, by the flag of the variant.
 TRAINED = {
-    1: {"models/": lesson_1.setup(), "models/sum": lesson_1.setup("C")},
-    2: {"models/": lesson_2.PLAIN, "models/ --self_att": lesson_2.ASKING},
-    3: {"models/": lesson_3.PLAIN, "models/ --pos_enc": lesson_3.POSITIONS},
-}  # fmt: skip
+    1: {"": lesson_1.setup()},
+    2: {"": lesson_2.PLAIN, "--self_att": lesson_2.ASKING},
+    3: {"": lesson_3.PLAIN, "--pos_enc": lesson_3.POSITIONS},
+}
 
 
 def commands(task):
@@ -26,8 +26,7 @@ def commands(task):
 
 def setup_of(task, words):
     """Return the trainings.Setup whose models a command tests; words are its flags, a list of str."""
-    folder = words[words.index("--savepath") + 1] if "--savepath" in words else "models/"
-    return TRAINED[task][" ".join([folder, *(word for word in words if word in ("--self_att", "--pos_enc"))])]
+    return TRAINED[task]["".join(word for word in words if word in TRAINED[task])]
 
 
 def report(task, cache):

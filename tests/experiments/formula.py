@@ -112,21 +112,34 @@ class Model:
         """Return what the last layer says to what it reads, int (..., outputs)."""
         return self.dense("logits_layer", decoded).argmax(axis=-1)
 
+    def embed_words(self, words):
+        """Return a vector for each of the words of a transformer, int (..., length), with its position's."""
+        return self.arrays["embedding/embeddings"][words] + self.arrays["positions"][0, : np.shape(words)[-1]]
+
+    def block(self, name, vectors, heads, weights=None):
+        """Return the vectors after a block; weights (..., length, length) replace those of all heads."""
+        depth = vectors.shape[-1] // heads
+        normalized = self.normalize(f"{name}/norm_1", vectors)
+        projected = [normalized @ self.arrays[f"{name}/attention/W_{which}"] for which in "QKV"]
+        means, mask = [], np.tri(vectors.shape[-2], dtype=bool)
+        for head in range(heads):
+            parts = [each[..., head * depth : (head + 1) * depth] for each in projected]
+            own = self.mix(f"{name}/attention", *parts, mask)
+            means.append(own if weights is None else weights @ parts[-1])
+        vectors = vectors + np.concatenate(means, axis=-1) @ self.arrays[f"{name}/attention/W_O"]
+        expanded = np.maximum(self.dense(f"{name}/expand", self.normalize(f"{name}/norm_2", vectors)), 0)
+        return vectors + self.dense(f"{name}/contract", expanded)
+
+    def next_words(self, vectors):
+        """Return the chances of each next word, for the vectors after the last block."""
+        return softmax(self.dense("logits_layer", self.normalize("norm", vectors)))
+
     def transformer(self, settings, words):
         """Return the chances of each next word, after each of the words, int (..., length)."""
-        length, depth = np.shape(words)[-1], settings["hidden"] // settings["heads"]
-        vectors = self.arrays["embedding/embeddings"][words] + self.arrays["positions"][0, :length]
-        for name in (f"block_{layer + 1}" for layer in range(settings["layers"])):
-            normalized = self.normalize(f"{name}/norm_1", vectors)
-            projected = [normalized @ self.arrays[f"{name}/attention/W_{which}"] for which in "QKV"]
-            heads = []
-            for head in range(settings["heads"]):
-                parts = [each[..., head * depth : (head + 1) * depth] for each in projected]
-                heads.append(self.mix(f"{name}/attention", *parts, np.tri(length, dtype=bool)))
-            vectors = vectors + np.concatenate(heads, axis=-1) @ self.arrays[f"{name}/attention/W_O"]
-            expanded = np.maximum(self.dense(f"{name}/expand", self.normalize(f"{name}/norm_2", vectors)), 0)
-            vectors = vectors + self.dense(f"{name}/contract", expanded)
-        return softmax(self.dense("logits_layer", self.normalize("norm", vectors)))
+        vectors = self.embed_words(words)
+        for layer in range(settings["layers"]):
+            vectors = self.block(f"block_{layer + 1}", vectors, settings["heads"])
+        return self.next_words(vectors)
 
     def fixed(self, inputs, times):
         """Return the chances of the edit whose own letters get `times` another's weight."""

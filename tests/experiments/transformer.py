@@ -9,9 +9,9 @@ import types
 
 import numpy as np
 
-from . import measuring, programs, trainings
+from . import formula, measuring, programs, trainings
 
-TASK = "transformer"
+TASK, HEADS = "transformer", 4
 FIVE, TEN, TWENTY = range(1, 6), range(1, 11), range(1, 21)
 
 
@@ -140,24 +140,14 @@ def reading_and_writing(model):
 # --- What a trained model does ----------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def scaled(model, layer, factor):
-    """Multiply the logits of a layer, which are linear in its W_Q, for a while."""
-    matrix = model.blocks[layer].attention.W_Q
-    before = matrix.numpy()
-    matrix.assign(factor * before)
-    try:
-        yield
-    finally:
-        matrix.assign(before)
-
-
-def right_if_scaled(model):
-    """Return a dict from what is changed to the fraction right."""
-    found = {}
-    for layer in (0, 1):
-        with scaled(model, layer, 0):
-            found[f"logits of layer {layer + 1} × 0"] = [right(model, 2000)]
+def right_if_equal(model):
+    """Return a dict from what is changed to the fraction right, in a list."""
+    texts, found = texts_of(model, 2000), {}
+    for layer in (1, 2):
+        reference = formula.of(model, {f"block_{layer}/attention": 0})
+        chances = reference.transformer({"layers": 2, "heads": HEADS}, texts.words[:, : texts.first + 1])
+        said = chances[:, -1].argmax(axis=-1)
+        found[f"logits of layer {layer} × 0"] = [(said == texts.words[:, texts.first + 1]).mean()]
     return found
 
 
@@ -175,17 +165,19 @@ def where_heads_attend(model):
     return of_pets.max(), of_question.max()
 
 
-def after_first_layer(model, words):
-    """Return the vectors after the first block, float (samples, words, hidden)."""
-    vectors = model.embedding(words) + model.positions[:, : words.shape[1]]
-    return model.blocks[0](vectors)[0].numpy()
+def after_first_layer(model, words, weights=None):
+    """Return the vectors after the first block, float (samples, words, hidden).
+
+    Weights, float (samples, words, words), take the place of those of all its heads.
+    """
+    reference = formula.of(model)
+    return reference.block("block_1", reference.embed_words(words), HEADS, weights)
 
 
 def answers_from(model, vectors):
     """Return what a model says after the last word, int (samples,), by its vectors after the first block."""
-    for block in model.blocks[1:]:
-        vectors, _ = block(vectors)
-    return model.logits_layer(model.norm(vectors)).numpy()[:, -1].argmax(axis=-1)
+    reference = formula.of(model)
+    return reference.next_words(reference.block("block_2", vectors, HEADS))[:, -1].argmax(axis=-1)
 
 
 def swapped(model):
@@ -218,15 +210,6 @@ def swapped(model):
     return found
 
 
-def after_means(model, words, weights):
-    """Return the same, where all heads of the first block have these weights, (samples, words, words)."""
-    block = model.blocks[0]
-    vectors = model.embedding(words) + model.positions[:, : words.shape[1]]
-    value = block.attention.split(block.norm_1(vectors) @ block.attention.W_V)
-    vectors += block.attention.join(weights[:, None] @ value) @ block.attention.W_O
-    return (vectors + block.contract(block.expand(block.norm_2(vectors)))).numpy()
-
-
 def with_shares_exchanged(model):
     """Exchange shares of a name in the first layer's means, in a model whose first layer has equal weights.
 
@@ -250,13 +233,13 @@ def with_shares_exchanged(model):
         ("the name asked for", own - 1),
         ("control: the first name", 0 * own),
     ):
-        weights = np.tile(equal.astype(np.float32), (len(own), 1, 1))
+        weights = np.tile(equal, (len(own), 1, 1))
         for place, other in ((own, last), (last, own)):
             if name is not None:
                 share = 1 / (other + 1)
                 weights[samples, place] *= np.reshape((1 - share) / (1 - 1 / (place + 1)), (-1, 1))
                 weights[samples, place, name] = share
-        said = answers_from(model, after_means(model, words, weights))
+        said = answers_from(model, after_first_layer(model, words, weights))
         found[label] = [(said == words[:, last]).mean(), (said == pets).mean()]
     return found
 
@@ -315,7 +298,7 @@ def report(cache):
     groups = {"as it is": models, "J: no mask": cache.models(UNMASKED, FIVE)}
     head = ["", "reads the whole text", "reads up to the question"]
     measuring.compare("Without a mask", head, groups, reading_and_writing, "%", "%")
-    measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_scaled, "%")
+    measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_equal, "%")
     head = ["", "first layer: a pet's weight on its owner's name, in the best head"]
     head += ["second layer: the question's weight on its pet, in the best head"]
     groups = {
