@@ -157,7 +157,7 @@ function drawVoted(table, model, tokens, answers) {
       if (judged.className === "right") { // The sign is enough: there is little room.
         judged.replaceChildren("✓", make("span", { className: "hidden" }, " right"));
       } else {
-        judged.replaceChildren("✗", make("span", { className: "instead" }, " ", make("span", { className: "spare" },
+        judged.replaceChildren("✗", make("span", { className: "instead" }, " ", make("span", { className: "hidden" },
           "should be "), `${right}`));
       }
       last.append(" ", judged);

@@ -114,6 +114,7 @@ const Train = {
     });
     Train.curves = [...Train.curves, ...Train.pair].slice(-8);
     $("guess").hidden = true; // One knows by then.
+    $("stop").hidden = false;
     $("start").classList.add("main");
     turn("start", false);
     turn("stop", true);
