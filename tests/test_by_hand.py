@@ -39,14 +39,6 @@ def measured(name, label, head):
     return [float(number) for number in re.findall(r"\d+\.?\d*", cell)]
 
 
-def weights_of(name, inputs):
-    """Return the attention weights of a model of the page to play with, by the formula: a dict of arrays."""
-    arrays, description = programs.read(play.FOLDER / "checkpoints" / f"{name}.npz")
-    model = formula.Model(arrays)
-    model.transformer(description["settings"], inputs) if name == "transformer" else model.lesson(inputs)
-    return {name: np.squeeze(heads) for name, heads in model.weights.items()}
-
-
 def attend(query, vectors):
     """Return dot products, logits, weights and weighted mean; the vectors are keys and values in one."""
     products = np.array(vectors, dtype=float) @ query
@@ -151,7 +143,10 @@ def shares():
 def doubled():
     """Return the weight of two 'A's with the slider at 1 and 2, of two and three at 0, of four usually."""
     letters = np.eye(4)[[" ABC".index(letter) for letter in pictures.SHOWN[1]]]
-    weights, usual = weights_of("counting", letters)["attention"][0], measured("lesson_1", "measured", "4")[0]
+    weights, usual = (
+        play.weights("counting", letters)["attention"][0],
+        measured("lesson_1", "measured", "4")[0],
+    )
     return [weights[7:9].sum(), (weights[7:9] ** 2).sum() / (weights**2).sum(), 0.2, 0.3, usual]
 
 
@@ -163,7 +158,7 @@ def test_printed_weights(task, name):
     letters = "ABC" if task == 3 else " ABC"
     inputs = np.eye(len(letters))[[letters.index(letter) for letter in pictures.SHOWN[task]]]
     arrays, _ = programs.read(play.FOLDER / "checkpoints" / f"{name}.npz")
-    known = [row for each in weights_of(name, inputs).values() for row in np.atleast_2d(each)]
+    known = [row for each in play.weights(name, inputs).values() for row in each]
     known.append(np.linalg.norm(arrays.get("positional_encoding", [[[0]]])[0], axis=-1))
     rows = re.findall(r"^ +\[(\d\.\d+(?:, \d\.\d+)+)\]$", text(task), re.MULTILINE)
     assert rows
@@ -233,7 +228,7 @@ def test_words():
     of_she, of_two_names = self_attention(WORDS, other)[2][2], self_attention(WORDS[[0, 0, 1, 2]])[2][3]
     assert of_she.argmax() == 1
     letters = np.eye(4)[[" ABC".index(letter) for letter in pictures.SHOWN[2]]]
-    plain, asking = (weights_of(name, letters) for name in ("difference", "difference_self_att"))
+    plain, asking = (play.weights(name, letters) for name in ("difference", "difference_self_att"))
     after = [
         measured("lesson_2", f"{label}, 1,000 steps", "sequences right")[0] for label in ("plain", ASKING)
     ]
@@ -285,8 +280,8 @@ def test_signal():
         first += attend(query, vectors)
     hands = [(np.sin(place), np.cos(place)) for place in range(3)] + [(np.cos(1),)]
     text = np.array(list(pictures.SHOWN[3]))
-    weights = weights_of("signal_pos_enc", np.eye(3)[["ABC".index(letter) for letter in text]])
-    of_first, of_decoder = weights["encoder_layer_1/attention"][0], weights["attention"]
+    weights = play.weights("signal_pos_enc", np.eye(3)[["ABC".index(letter) for letter in text]])
+    of_first, (of_decoder,) = weights["encoder_layer_1/attention"][0], weights["attention"]
     shares = [of_first[text == letter].sum() for letter in "ABC"]
     most = measured("lesson_3", "`--pos_enc`, twenty runs", "right")[:1]
     bound = lesson_3.bound()[1]
@@ -324,7 +319,7 @@ def test_transformer():
     states, queries = [(1, 0, 0), (0.5, 1, 0), (0.25, 0.5, 1)], [(0, 0, 4)]
     recurrent = [formula.attend(queries, states, states)[1]]
     known = transformer.program().vocabulary(4)
-    weights = weights_of("transformer", [known.index(word) for word in pictures.TEXT.split()])
+    weights = play.weights("transformer", [known.index(word) for word in pictures.TEXT.split()])
     of_pets = max(
         (head[pictures.PETS, pictures.PETS - 1] for head in weights["block_1/attention"]), key=np.sum
     )

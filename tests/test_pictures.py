@@ -6,7 +6,18 @@ import types
 import matplotlib.pyplot as pyplot
 import numpy as np
 import pytest
-from experiments import by_formula, diagrams, lesson_3, measuring, pictures, results, transformer
+from experiments import (
+    by_formula,
+    diagrams,
+    lesson_1,
+    lesson_3,
+    measuring,
+    pictures,
+    play,
+    programs,
+    results,
+    transformer,
+)
 from scipy import special
 
 UNIT = np.eye(4)
@@ -168,24 +179,25 @@ def test_regions():
 
 def test_one_model_in_pictures():
     """The weights and means of the models in the page to play with."""
-    inputs = measuring.spell(2, pictures.SHOWN[2]).inputs
+    inputs = measuring.spell(2, pictures.SHOWN[2]).inputs[0]
     planes = pictures.difference_row().axes[1:]
     for plane, name in zip(planes, ("difference", "difference_self_att"), strict=True):
-        weights = pictures.model_of_the_page(name)(inputs)[1].numpy()[0, 3]
-        assert bars(plane) == pytest.approx(weights) and weights.sum() == pytest.approx(1, abs=1e-5)
-    model, text = pictures.model_of_the_page("signal_pos_enc"), np.array(list(pictures.SHOWN[3]))
-    _, decoder, (encoder,) = model(measuring.spell(3, "".join(text)).inputs)
+        weights = play.weights(name, inputs)["attention"][3]
+        assert bars(plane) == pytest.approx(weights) and weights.sum() == pytest.approx(1)
+    text = np.array(list(pictures.SHOWN[3]))
+    weights = play.weights("signal_pos_enc", measuring.spell(3, pictures.SHOWN[3]).inputs[0])
     first, shares, picked = (bars(plane) for plane in pictures.trace().axes[1:])
-    assert first == pytest.approx(encoder.numpy()[0, 0]) and picked == pytest.approx(decoder.numpy()[0, 0])
+    assert first == pytest.approx(weights["encoder_layer_1/attention"][0])
+    assert picked == pytest.approx(weights["attention"][0])
     assert shares == pytest.approx([first[text == letter].sum() for letter in "ABC"])
 
 
 def test_what_the_transformer_looks_at():
     """In the best heads, pets look at their names in layer 1, and the question at its pet in layer 2."""
     known, words = transformer.program().vocabulary(4), pictures.TEXT.split()
-    _, weights = pictures.model_of_the_page("transformer")(np.array([[known.index(word) for word in words]]))
-    names = max((head[[1, 3, 5, 7], [0, 2, 4, 6]] for head in weights[0][0].numpy()), key=np.sum)
-    expected = sorted([*names, weights[1][0, :, 8, 3].numpy().max()])
+    weights = play.weights("transformer", [known.index(word) for word in words])
+    names = max((head[[1, 3, 5, 7], [0, 2, 4, 6]] for head in weights["block_1/attention"]), key=np.sum)
+    expected = sorted([*names, weights["block_2/attention"][:, 8, 3].max()])
     for picture in (pictures.transformer_flow, pictures.transformer_heads):
         assert numbers(picture()) == pytest.approx(expected, abs=0.00501)
 
@@ -201,25 +213,51 @@ def test_each_training_run_is_a_dot():
         assert drawn == [cells[label, head] for label in pictures.RUNS.values()]
 
 
-def test_many_models_in_pictures():
-    """The median of weights and of losses, and the line of the formula close to what models do."""
-    model = pictures.model_of_the_page("counting")
-    cache = types.SimpleNamespace(models=lambda *_: [model, model, model])
-    weights = model(measuring.spell(1, pictures.SHOWN[1]).inputs)[1].numpy()
-    assert numbers(pictures.lineup(cache)) == pytest.approx(sorted(np.ravel(3 * [weights])), abs=0.00501)
-    equal, formula, *measured = pictures.counting_curve(cache).axes[1].lines
-    assert equal.get_ydata() == pytest.approx(np.arange(11) / 10) and len(measured) == 3
-    assert measured[0].get_ydata() == pytest.approx(formula.get_ydata(), abs=0.01)
+def of_the_page(name):
+    """Return a trainings.ModelCache that gives one model of the page to play with, three times."""
+    task = play.MODELS[name].task
+    model = programs.load_model(programs.load(task), play.FOLDER / "checkpoints" / f"{name}.npz")
+    return types.SimpleNamespace(models=lambda *_: [model, model, model])
 
-    signal = pictures.model_of_the_page("signal_pos_enc")
-    (weights,) = signal(measuring.spell(3, pictures.SHOWN[3]).inputs)[1].numpy()[0]
-    cache = types.SimpleNamespace(models=lambda *_: [signal])
-    for plane in pictures.layers(cache).axes[1:]:
-        assert bars(plane) == pytest.approx(weights)
+
+def curves(picture, cache):
+    """Return what the lines of a chart show, a list of arrays."""
+    return [np.array(line.get_ydata()) for line in picture(cache).axes[1].lines]
+
+
+def test_many_models_in_pictures(monkeypatch):
+    """The median of weights, and the line of the formula close to what models do."""
+    counting, signal = of_the_page("counting"), of_the_page("signal_pos_enc")
+    weights = play.weights("counting", measuring.spell(1, pictures.SHOWN[1]).inputs[0])["attention"]
+    assert numbers(pictures.lineup(counting)) == pytest.approx(sorted(np.ravel(3 * [weights])), abs=0.00501)
+    equal, formula, *measured = curves(pictures.counting_curve, counting)
+    assert equal == pytest.approx(np.arange(11) / 10) and len(measured) == 3
+    assert measured[0] == pytest.approx(formula, abs=0.01)
+    (weights,) = play.weights("signal_pos_enc", measuring.spell(3, pictures.SHOWN[3]).inputs[0])["attention"]
+    for plane in pictures.layers(signal).axes[1:]:
+        assert bars(plane) == pytest.approx(weights, abs=1e-5)
+
+    asking = of_the_page("difference_self_att")
+    of_a, of_b, of_c, itself = curves(pictures.step_3, asking)
+    assert of_a + of_b + of_c + itself == pytest.approx(np.ones(13), abs=1e-5)
+    assert (of_a[7:] > 0.5).all() and (of_b[:6] > 0.5).all() and (of_c < 0.1).all()
+
+    monkeypatch.setattr(lesson_1, "right_by_length", lambda models: np.array([models * lengths / 100]))
+    lengths, setups = np.array(lesson_1.TESTED_LENGTHS), [lesson_1.setup(), lesson_1.setup("C")]
+    cache = types.SimpleNamespace(models=lambda setup, _: 1 + setups.index(setup))
+    average, total, predicted = curves(pictures.lengths, cache)
+    assert average == pytest.approx(lengths) and total == pytest.approx(2 * lengths)
+    assert predicted[9] == predicted.max() == 100 and predicted[19] < 1
+
+
+def test_losses_in_pictures():
+    """The median of many runs, or one run each, and the lowest loss that is possible."""
 
     def losses(setup, seed):
         return [(step, (10 if setup == lesson_3.PLAIN else 20) + seed) for step in range(50, 2001, 50)]
 
-    lines = pictures.losses(types.SimpleNamespace(losses=losses)).axes[1].lines
-    assert [np.unique(line.get_ydata())[0] for line in lines[:2]] == [15.5, 25.5]
-    assert lines[2].get_ydata()[0] == pytest.approx(0.8038, abs=0.0001)
+    cache = types.SimpleNamespace(losses=losses)
+    drawn = [line[0] for line in curves(pictures.losses, cache)]
+    assert drawn == [15.5, 25.5, pytest.approx(0.8038, abs=0.0001)]
+    drawn = [line[0] for line in curves(pictures.transformer_losses, cache)]
+    assert drawn == [*range(21, 27), transformer.lowest_loss(4)]

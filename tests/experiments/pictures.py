@@ -56,12 +56,6 @@ TEXT = "Anna dog Ben cat Cleo owl Dan hen Ben"
 PETS, QUESTION, RIGHT = np.arange(1, 8, 2), 8, 3  # Places in TEXT; each pet's name stands before it.
 
 
-def model_of_the_page(name):
-    """Return a model of the page to play with, one of play.MODELS, as its program is today."""
-    checkpoint = play.FOLDER / "checkpoints" / f"{name}.npz"
-    return programs.load_model(programs.load(play.MODELS[name].task), checkpoint)
-
-
 def draw_band(plane, points, curves, colour, **look):
     """Draw the median of curves, float (curves, points), in a band from the least to the most."""
     plane.fill_between(points, *np.quantile(curves, (0, 1), axis=0), color=colour, alpha=0.25, linewidth=0)
@@ -121,11 +115,11 @@ def lengths(cache):
 
 def difference_row():
     """Return what the difference step gives the letters, without and with self-attention."""
-    page, inputs = new_page(10), measuring.spell(2, SHOWN[2]).inputs
+    page, inputs = new_page(10), measuring.spell(2, SHOWN[2]).inputs[0]
     names = SHOWN[2].replace(" ", "␣")
     parts = {"difference": "without self-attention", "difference_self_att": "with self-attention"}
     for number, (name, title) in enumerate(parts.items()):
-        weights = model_of_the_page(name)(inputs)[1][0, 3].numpy()
+        weights = play.weights(name, inputs)["attention"][3]
         write(page, 0.5, 0.5 + 4.9 * number, title, to="right", weight="bold")
         plane = new_plane(page, 0.5, 0.8 + 4.9 * number, 15, 3.5)
         draw_heights(plane, weights, names, WEIGHT)
@@ -159,16 +153,16 @@ def step_3(cache):
 
 def trace():
     """Return what becomes of the first letter's vector: its weights, what it gets, the decoder's weights."""
-    text, model = SHOWN[3], model_of_the_page("signal_pos_enc")
-    _, decoder, (encoder,) = model(measuring.spell(3, text).inputs)
-    first = encoder.numpy()[0, 0]
+    text = SHOWN[3]
+    weights = play.weights("signal_pos_enc", measuring.spell(3, text).inputs[0])
+    first, (of_decoder,) = weights["encoder_layer_1/attention"][0], weights["attention"]
     shares = [first[[other == letter for other in text]].sum() for letter in "ABC"]
     page = new_page(12)
     for number, (title, heights, names, colour) in enumerate(
         (
             ("1. The first letter attends to all", first, text, WEIGHT),
             ("2. So it gets a mean of the letters", shares, "ABC", VALUE),
-            ("3. The decoder attends to the first letter", decoder[0, 0].numpy(), text, WEIGHT),
+            ("3. The decoder attends to the first letter", of_decoder, text, WEIGHT),
         )
     ):
         top = 0.5 + 4 * number
@@ -219,8 +213,8 @@ def heads():
     pet in layer 2.
     """
     known = transformer.program().vocabulary(4)
-    _, weights = model_of_the_page("transformer")(np.array([[known.index(word) for word in TEXT.split()]]))
-    weights = np.array(weights)[:, 0]
+    weights = play.weights("transformer", [known.index(word) for word in TEXT.split()])
+    weights = [weights[f"block_{layer}/attention"] for layer in (1, 2)]
     first = weights[0][:, PETS, PETS - 1].mean(axis=1).argmax()
     return weights, first, weights[1][:, QUESTION, RIGHT].argmax()
 

@@ -2,7 +2,9 @@
 
 import runpy
 
-from . import lesson_1, lesson_2, lesson_3, programs, trainings
+import numpy as np
+
+from . import formula, lesson_1, lesson_2, lesson_3, programs, trainings
 
 FOLDER = programs.script(1).with_name("play")
 MODELS = {  # The page has a title and a task for each of these names.
@@ -16,6 +18,25 @@ MODELS = {  # The page has a title and a task for each of these names.
     "signal_no_encoder": lesson_3.LOOKING,
     "transformer": trainings.Setup("transformer", None, ""),
 }
+
+
+def weights(name, inputs):
+    """Return the attention weights of a model, one of MODELS, by the formula.
+
+    Args:
+        inputs: one-hot letters, float (length, letters), or for the transformer the places of words, int.
+
+    Returns:
+        A dict from the name of an attention to its weights, float64 (queries, keys), of a transformer
+        (heads, queries, keys).
+    """
+    arrays, description = programs.read(FOLDER / "checkpoints" / f"{name}.npz")
+    model = formula.Model(arrays)
+    if name == "transformer":
+        model.transformer(description["settings"], inputs)
+        return {name: np.array(heads) for name, heads in model.weights.items()}
+    model.lesson(inputs)
+    return {name: one for name, (one,) in model.weights.items()}
 
 
 def embed(cache):
