@@ -223,9 +223,9 @@ const Ask = {
         word.dataset.ask = Ask.tokens[place];
       }
       word.classList.toggle("looked", place === looked && Ask.weights[looked] > 0.3);
-      word.classList.toggle("found", place === Ask.keyed && owner % 2 === 0);
+      word.classList.toggle("found", place === Ask.keyed && owner >= 0);
       if (place % 2) { // A pet.
-        word.children[0].textContent = `key: ${Ask.tokens[owner]}’s`;
+        word.children[0].textContent = owner >= 0 ? `key: ${Ask.tokens[owner]}’s` : "";
         word.children[1].textContent = `value: ${Ask.tokens[place]}`;
       }
       word.classList.toggle("target", Ask.dragged !== null && place === Ask.dragged.to);
@@ -424,8 +424,10 @@ const Ask = {
     return looked % 2 && Ask.weights[looked] > 0.3 ? looked : Ask.tokens.indexOf(Ask.tokens[Ask.last]) + 1;
   },
 
-  get owner() { // The place of the word that this pet looks at in the first layer.
-    return largest(Ask.firstWeights()[Ask.keyed]);
+  get owner() { // The place of the name that this pet looks at in the first layer, or −1.
+    const weights = Ask.firstWeights()[Ask.keyed];
+    const place = largest(weights);
+    return place % 2 === 0 && weights[place] > 0.12 ? place : -1;
   },
 
   firstLines({ along, below, depth, rem }) { // Of each pet, in the first layer.
@@ -495,10 +497,10 @@ const Ask = {
           });
         }
         Ask.tokens.forEach((token, place) => {
-          picture.append(draw("text", { transform: `translate(${20 * place + 14} 74) rotate(-90)`, "text-anchor": "end" },
-            token));
+          const transform = `translate(${20 * place + 14} 74) rotate(-90)`;
+          picture.append(draw("text", { transform, "text-anchor": "end" }, token));
         });
-        const above = number === (isLast ? Ask.heads.finds : layer === 0 ? Ask.heads.owns : -1); // Its lines are large above.
+        const above = number === (isLast ? Ask.heads.finds : layer === 0 ? Ask.heads.owns : -1); // Drawn large.
         const title = make("figcaption", {}, `Head ${number + 1}${above ? ", as above" : ""}`);
         return make("figure", { className: above ? "above" : "" }, picture, title);
       });

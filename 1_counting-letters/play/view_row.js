@@ -90,8 +90,8 @@ class OneRow {
     this.container.classList.toggle("compact", this.container.clientWidth < 50 * letter);
   }
 
-  // Show a row: what computeRow takes; `asks`, the query's name; `names` of the keys; where values are one-hot, `gives`, the
-  // name of each, and `pets`, all names; `chosen`, the key of which one sees the products; `told`, a sentence a step.
+  // Show a row: what computeRow takes; `asks`, the query's name; `names` of the keys; where values are one-hot,
+  // `gives`, the name of each, and `pets`, all names; `chosen`, the key of which one sees the products; `told`, a sentence a step.
   show(source, step = this.step) {
     const before = this.source;
     this.source = { factor: 1, ...source };
@@ -157,8 +157,9 @@ class OneRow {
     this.asked = make("td", {});
     this.heading = make("th", { scope: "col", className: "length" });
     this.turned = heads[columns.findIndex(([name]) => name === "turned")];
-    const first = make("tr", { className: "query" }, make("th", { scope: "row" }, asks.length < 9 ? asks.replace(/ /g, "\u00a0") : asks), this.asked, ...heads,
-      this.heading, make("th", { scope: "col", className: "value" }, "value"));
+    const nameOf = (name) => make("th", { scope: "row" }, name.length < 9 ? name.replace(/ /g, "\u00a0") : name);
+    const first = make("tr", { className: "query" }, nameOf(asks), this.asked, ...heads, this.heading,
+      make("th", { scope: "col", className: "value" }, "value"));
     const end = sizeOf(values.flat());
     this.lines = names.map((name, place) => {
       const key = make("td", { className: "key" });
@@ -169,9 +170,8 @@ class OneRow {
         : drawVector(values[place], end, "value", `value of ${name}`);
       const value = make("td", { className: "value" }, given);
       const figures = columns.map(([kind]) => make("td", { className: `figure ${kind}` }));
-      const unbroken = name.length < 9 ? name.replace(/ /g, "\u00a0") : name;
-      const line = make("tr", { className: gives ? "owned" : "", onclick: () => this.choose(place) }, make("th", { scope: "row" }, unbroken), key,
-        ...figures, weight, value);
+      const line = make("tr", { className: gives ? "owned" : "", onclick: () => this.choose(place) }, nameOf(name),
+        key, ...figures, weight, value);
       line.style.setProperty("--turn", place / Math.max(4, names.length));
       return { line, key, figures, length, number, weight, value };
     });
@@ -312,7 +312,8 @@ class OneRow {
     const lines = places.map((place) => line(`number ${place + 1}`, products[place],
       make("td", { className: "query" }, twoPlaces(query[place])), make("td", {}, "×"),
       make("td", { className: "key" }, twoPlaces(keys[chosen][place])), make("td", {}, "=")));
-    this.matter.replaceChildren(make("p", {}, `The products that matter most between this query and the key of ${names[chosen]}`),
+    const title = `The products that matter most between this query and the key of ${names[chosen]}`;
+    this.matter.replaceChildren(make("p", {}, title),
       make("table", {}, ...lines, line(`the other ${products.length - places.length}`, rest),
         line("query · key", this.row.dots[chosen])));
   }
@@ -373,8 +374,8 @@ function rowOfExample(text, strength) {
   const louder = strength < 4 ? ` Ask more loudly, and it becomes nearly all ${pet}, as in Ask.` : "";
   source.told = sentences(
     `${asked}’s pet? Each row is a pet: its key says whose it is, its value which.`,
-    `Compare: multiply query and key, place by place, and add up. Only ${asked}’s key has its 1 where the query has ` +
-      `${twoPlaces(strength)}.`,
+    `Compare: multiply query and key, place by place, and add up. Only ${asked}’s key has its 1 where the query ` +
+      `has ${twoPlaces(strength)}.`,
     `Scale: divide by √${owners.length}, since there are ${owners.length} numbers.`,
     total, found ? `Mostly ${pet}!${louder}` : "Nobody could say whose pet was asked for.");
   return source;
