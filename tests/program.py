@@ -14,6 +14,7 @@ from experiments import programs
 
 ROOT, FOLDERS, SCRIPTS, VARIANTS = programs.ROOT, programs.FOLDERS, programs.SCRIPTS, programs.VARIANTS
 TRAININGS = VARIANTS | {"transformer": ("transformer", ("--steps", 1000))}  # What conftest.py trains.
+TASKS = {1: "Counting Letters", 2: "Difference", 3: "Signal"}  # What a checkpoint calls them.
 script, load, read = programs.script, programs.load, programs.read
 
 
@@ -184,6 +185,11 @@ def parse(output):
         **{name: float(match[name]) for name in ("sequences", "steps")},
         "plots": plots(match["plots"]),
     }
+
+
+def alphabet(task, vocab_size=3):
+    """Return the letters of a task, a str; a blank is the first, except in Task 3."""
+    return " " * (task != 3) + string.ascii_uppercase[:vocab_size]
 
 
 def solve(task, letters, vocab_size=3):

@@ -11,7 +11,6 @@ import numpy as np
 import program
 import pytest
 
-TASKS = {1: "Counting Letters", 2: "Difference", 3: "Signal"}
 SETTINGS = {"max_len": 10, "vocab_size": 3, "hidden": 64}
 OWN_SETTINGS = {
     "1": {},
@@ -32,7 +31,7 @@ def test_numpy_alone_can_look_inside_and_what_is_loaded_is_what_was_saved(varian
     assert all(array.dtype == np.float32 and np.isfinite(array).all() for array in arrays.values())
     assert description.pop("program")
     settings, step = SETTINGS | OWN_SETTINGS[variant], 1000 if task == 2 else 2000
-    assert description == {"task": TASKS[task], "step": step, "settings": settings}
+    assert description == {"task": program.TASKS[task], "step": step, "settings": settings}
     model, loaded = program.load_model(task, trained(variant).savepath)
     assert loaded == settings and len(model.weights) == len(arrays)
     for weight in model.weights:

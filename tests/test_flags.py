@@ -58,14 +58,6 @@ def test_a_wrong_flag_is_refused_before_the_training(tasks, flags, tmp_path):
         assert not completed.stdout and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("task", program.SCRIPTS)
-def test_words_that_belong_to_no_flag_are_refused(task, tmp_path):
-    for words, named in ((("extra",), "extra"), (("--input", "A", "B", "C"), "B")):
-        completed = program.in_process(task, "--train", "--savepath", tmp_path / "models", *words)
-        program.refused(completed, 2, named)
-        assert not list(tmp_path.iterdir())
-
-
 # What is just possible: where there is no model, it is refused for that and not before.
 JUST_RIGHT = [
     ("123", f"--seed {2**32 - 1} --vocab_size 26 --lr 1e-9 --hidden 1 --steps 1"),

@@ -14,52 +14,16 @@ from experiments import formula
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
-# Models of other sizes, with random weights: the task and the settings.
-SIZES = {
-    "1 --hidden 8 --max_len 4": (1, {"max_len": 4, "vocab_size": 3, "hidden": 8}),
-    "2 --vocab_size 5": (2, {"max_len": 6, "vocab_size": 5, "hidden": 12, "self_att": True}),
-    "3 --enc_layers 2": (3, {"max_len": 7, "vocab_size": 4, "hidden": 16, "pos_enc": True, "enc_layers": 2}),
-    "3 --enc_layers 0": (3, {"max_len": 5, "vocab_size": 26, "hidden": 8, "pos_enc": False, "enc_layers": 0}),
-}
+# Models with random weights: the task and the settings.
+MODELS = [
+    (1, {"max_len": 4, "vocab_size": 3, "hidden": 8}),
+    (2, {"max_len": 10, "vocab_size": 3, "hidden": 64, "self_att": False}),
+    (2, {"max_len": 6, "vocab_size": 5, "hidden": 12, "self_att": True}),
+    (3, {"max_len": 7, "vocab_size": 4, "hidden": 16, "pos_enc": True, "enc_layers": 2}),
+    (3, {"max_len": 5, "vocab_size": 26, "hidden": 8, "pos_enc": False, "enc_layers": 0}),
+]
 BUILD = PAGE.parent / "play" / "build.py"
 CLOSE = {"rtol": 0, "atol": 1e-5}
-
-
-@pytest.fixture
-def saved(trained, tmp_path):
-    """Return a function from a variant or a name in SIZES to its task and the path of its checkpoint."""
-
-    def save(name):
-        if name in program.VARIANTS:
-            (path,) = trained(name).savepath.glob("*.npz")
-            return program.VARIANTS[name][0], path
-        (task, settings), generator = SIZES[name], np.random.default_rng(0)
-        module = program.load(task)
-        arrays = {}
-        for weight in module.AttentionModel(**settings).weights:
-            numbers = generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path)
-            arrays[weight.path.removeprefix("model/")] = numbers.astype(np.float32)
-        description = json.dumps({"task": module.TASK, "step": 1, "settings": settings})
-        np.savez(tmp_path / "random.npz", description=description, **arrays)
-        return task, tmp_path / "random.npz"
-
-    return save
-
-
-def by_main(task, model, inputs):
-    """Return the chances and the weights of each attention by the model of main.py."""
-    logits, weights, *others = model(inputs[None])
-    others = others[0] if task == 3 and others else [other for other in others if other is not None]
-    names = (
-        [f"encoder_layer_{layer + 1}/attention" for layer in range(9)] if task == 3 else ["self_attention"]
-    )
-    seen = {"attention": weights, **dict(zip(names, others, strict=False))}
-    return formula.softmax(logits.numpy()[0].astype(float)), {name: one.numpy() for name, one in seen.items()}
-
-
-def model_letters(task, settings):
-    """Return the letters that a model knows, a str."""
-    return program.load(task).Task(settings["max_len"], settings["vocab_size"], None).letters
 
 
 def agree(seen, chances, weights, truth):
@@ -73,31 +37,27 @@ def agree(seen, chances, weights, truth):
         assert ("✓ right" if int(answer) == right else f"✗ should be {right}") in verdict
 
 
-@pytest.mark.parametrize("name", [*program.VARIANTS, *SIZES])
-def test_it_computes_what_main_computes(name, saved, page):
-    """A checkpoint of one's own: × 1 is main.py, × 0 and × 1.5 are the formula, each slider by itself."""
-    task, path = saved(name)
-    arrays, description = program.read(path)
-    settings, generator = description["settings"], np.random.default_rng(1)
-    model = program.load(task).AttentionModel(**settings)
-    for weight in model.weights:
-        weight.assign(arrays[weight.path.removeprefix("model/")])
-    letters = model_letters(task, settings)
+@pytest.mark.parametrize(("task", "settings"), MODELS)
+def test_it_computes_what_the_formula_says(task, settings, tmp_path, page):
+    """A checkpoint of one's own, each slider at × 1, × 1.5 and × 0, and the last one by itself."""
+    generator, arrays, path = np.random.default_rng(0), {}, tmp_path / "checkpoint.npz"
+    for weight in program.load(task).AttentionModel(**settings).weights:
+        numbers = generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path)
+        arrays[weight.path.removeprefix("model/")] = numbers.astype(np.float32)
+    description = {"task": program.TASKS[task], "step": 1, "settings": settings}
+    np.savez(path, description=json.dumps(description), **arrays)
+    letters = program.alphabet(task, settings["vocab_size"])
     assert page.open(path) == ""
     for length in (settings["max_len"] + (task == 3), 3):
         drawn = generator.integers(len(letters), size=length)
-        inputs = np.eye(len(letters), dtype=np.float32)[drawn]
         text = "".join(letters[number] for number in drawn)
         page.type(text.lower())
-        names = list(page.seen()["weights"])
-        page.turn(dict.fromkeys(names, 1))
-        truth = program.solve(task, text, settings["vocab_size"])
-        agree(page.seen(), *by_main(task, model, inputs), truth)
+        names, truth = list(page.seen()["weights"]), program.solve(task, text, settings["vocab_size"])
         last_alone = dict.fromkeys(names, 0) | {names[-1]: 1}
-        for factors in (dict.fromkeys(names, 1.5), dict.fromkeys(names, 0), last_alone):
+        for factors in (*(dict.fromkeys(names, factor) for factor in (1, 1.5, 0)), last_alone):
             page.turn(factors)
             reference = formula.Model(arrays, factors)
-            chances = reference.lesson(inputs)
+            chances = reference.lesson(np.eye(len(letters))[drawn])
             agree(page.seen(), chances, reference.weights, truth)
 
 
@@ -152,7 +112,7 @@ def test_the_transformer(page):
     arrays, description = program.read(embedded()["transformer"])
     settings = description["settings"]
     page.choose("transformer")
-    words = program.load(program.script(3).with_name("transformer.py")).vocabulary(4)
+    words = program.load("transformer").vocabulary(4)
     for text in ("Anna dog Ben cat Cleo owl Dan hen Ben", "eva rat Dan GOAT Eva", "Ben"):
         page.type(text)
         places = [[word.lower() for word in words].index(word) for word in text.lower().split()]
@@ -178,9 +138,9 @@ RULERS = """
 """
 
 
-def test_the_ruler_is_the_usual_weight_of_each_count(saved, page):
+def test_the_ruler_is_the_usual_weight_of_each_count(trained, page):
     """Measured here on other sequences; the pointers slide, the ruler does not."""
-    _, path = saved("1")
+    path = program.checkpoint(trained("1").savepath)
     arrays, generator = program.read(path)[0], np.random.default_rng(3)
     page.open(path)
     page.wait(lambda: page.all(".count"))
@@ -213,9 +173,9 @@ CELL = """
 """
 
 
-def test_a_cell_explains_itself_to_the_end(saved, page):
+def test_a_cell_explains_itself_to_the_end(trained, page):
     """By keyboard, then by mouse: from the dot products to the weights, the weighted mean and the chances."""
-    _, path = saved("1")
+    path = program.checkpoint(trained("1").savepath)
     arrays, _ = program.read(path)
     page.open(path)
     page.turn({"attention": 1.5})

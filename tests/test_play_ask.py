@@ -77,9 +77,7 @@ class Asked:
     def __init__(self, file):
         self.arrays, description = program.read(file)
         self.settings = description["settings"]
-        self.words = program.load(program.script(3).with_name("transformer.py")).vocabulary(
-            self.settings["pairs"]
-        )
+        self.words = program.load("transformer").vocabulary(self.settings["pairs"])
         self.last = f"block_{self.settings['layers']}/attention"
         self.head = finding_head(self.arrays, self.settings, self.words, self.last)
 
@@ -154,7 +152,7 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
 def test_any_transformer_can_be_asked(page, tmp_path):
     """A file of another size, dropped onto the view."""
     settings = {"pairs": 2, "hidden": 24, "layers": 3, "heads": 3}
-    module = program.load(program.script(3).with_name("transformer.py"))
+    module = program.load("transformer")
     generator, arrays = np.random.default_rng(1), {}
     model = module.Transformer(**settings)
     model(np.zeros((1, 3), int))

@@ -4,7 +4,7 @@ import numpy as np
 import program
 import pytest
 import tensorflow as tf
-from browser import PAGE
+import test_readme
 from selenium.webdriver.common.by import By
 
 # Counts of ␣, A, B, C in sequences of ten; a letter that is missing, and one that is all there is.
@@ -110,13 +110,8 @@ def test_both_kinds_train_and_become_models(page):
     assert "trained in the page" in page.seen()["message"]
 
 
-def test_the_page_trains_with_the_settings_of_main():
+def test_the_page_trains_with_the_settings_of_main(page):
     """So that its loss and its scores can be compared with the lesson's."""
-    arguments = program.load(1).parse_arguments(["--train"])
-    text = PAGE.read_text(encoding="utf-8")
-    assert f"const STEPS = {arguments.steps};" in text and f"const BATCH = {arguments.batchsize};" in text
-    assert f"const RATE = {arguments.lr};" in text and arguments.settings == {
-        "max_len": 10,
-        "vocab_size": 3,
-        "hidden": 64,
-    }
+    defaults = test_readme.flags(1)
+    settings = [float(defaults[flag]) for flag in ("--steps", "--batchsize", "--lr")]
+    assert page.driver.execute_script("return [STEPS, BATCH, RATE]") == settings

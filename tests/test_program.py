@@ -5,7 +5,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import string
 
 import drawings
 import numpy as np
@@ -35,7 +34,7 @@ def check_test(task, savepath, output, figures):
     """
     printed, (arrays, description) = program.parse(output), program.contents(savepath)
     settings, reference = description["settings"], formula.Model(arrays)
-    alphabet = " " * (task != 3) + string.ascii_uppercase[: settings["vocab_size"]]
+    alphabet = program.alphabet(task, settings["vocab_size"])
     indices = [alphabet.index(letter) for letter in printed["input"]]
     chances = reference.lesson(np.eye(len(alphabet))[indices])
     assert printed["prediction"] == np.argmax(chances, axis=-1).tolist()

@@ -34,7 +34,6 @@ def test_each_text_introduces_pairs_and_asks_for_them(pairs, transformer):
         numbers[first] += 1
         assert introduced == first  # After a question comes no new name.
         right = last_page.answers(text)
-        assert transformer.answers(text) == right
         assert all(text[place + 1] == pet for place, pet in right.items())
         said.update(text[1 : 2 * first : 2])
         asked[text[: 2 * first : 2].index(text[-2]), first] += 1
@@ -48,11 +47,6 @@ def test_each_text_introduces_pairs_and_asks_for_them(pairs, transformer):
         assert count == pytest.approx(mean, abs=5 * math.sqrt(mean))
     for text in transformer.next_batch(np.random.default_rng(0), pairs, 50, introduced=pairs):
         assert len(set(text[::2])) == len(set(text[: 2 * pairs : 2])) == pairs
-
-
-def test_the_last_word_of_a_half_pair_is_a_question_or_has_no_answer(transformer):
-    text = "Anna dog Ben cat Anna owl Ben".split()
-    assert transformer.answers(text) == last_page.answers(text) == {4: "dog", 6: "cat"}
 
 
 @pytest.mark.parametrize("pairs", (1, 2, 3, 4))
@@ -155,7 +149,9 @@ def test_a_short_training_beats_the_guesser(short, transformer):
     assert printed.accuracy > 100 * measured.guesser(4) + 20
 
 
-@pytest.mark.parametrize("text", (None, "Anna dog Ben cat aNNA", "ben CAT Dan owl Cleo owl Dan owl Ben cat"))
+@pytest.mark.parametrize(
+    "text", (None, "Anna dog Ben cat aNNA owl Ben", "ben CAT Dan owl Cleo owl Dan owl Ben cat")
+)
 def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, drawn, transformer):
     flags = ("--test", "--plot", "--seed", 3, "--savepath", short.savepath, "--plotpath", tmp_path / "new")
     output, figures = drawn("transformer", *flags, *(() if text is None else ("--input", text)))

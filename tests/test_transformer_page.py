@@ -17,7 +17,7 @@ from experiments import transformer as measured
 # --- What the page says -----------------------------------------------------------------------------------
 
 
-def test_code_and_commands_of_the_page_are_those_of_the_program(transformer):
+def test_code_and_commands_of_the_page_are_those_of_the_program(tmp_path):
     page = last_page.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
     source = " ".join(last_page.SCRIPT.read_text(encoding="utf-8").split())
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
@@ -25,8 +25,10 @@ def test_code_and_commands_of_the_page_are_those_of_the_program(transformer):
     assert len(blocks) >= 4 and all(" ".join(block.split()) in source for block in blocks)
     commands = re.findall(r"^ *python3 transformer\.py (.+)$", page, re.MULTILINE)
     assert len(commands) >= 2
-    for command in commands:
-        assert transformer.parse_arguments(["--train", *shlex.split(command)])
+    (tmp_path / "file").touch()
+    for command in commands:  # Its flags are right: what ends it is that no folder can be made there.
+        flags = ("--train", *shlex.split(command), "--savepath", tmp_path / "file")
+        program.refused(program.in_process("transformer", *flags), 1, tmp_path)
 
 
 def test_the_first_sample_of_the_page_is_as_it_is_printed():
