@@ -30,12 +30,20 @@ const Shell = {
       link.onclick = Shell.follow;
     }
     linkLessons();
+    const textInField = (event) => // The browser moves it, as everywhere.
+      event.target.type === "text" && !event.dataTransfer.types.includes("Files");
     document.addEventListener("dragover", (event) => {
+      if (textInField(event)) {
+        return;
+      }
       event.preventDefault();
-      document.body.classList.add("dropping");
+      document.body.classList.toggle("dropping", event.dataTransfer.types.includes("Files"));
     });
     document.addEventListener("dragleave", () => document.body.classList.remove("dropping"));
     document.addEventListener("drop", (event) => {
+      if (textInField(event)) {
+        return;
+      }
       event.preventDefault();
       document.body.classList.remove("dropping");
       if (event.dataTransfer.files.length) {
