@@ -171,9 +171,12 @@ def test_a_phone_and_no_network(page):
         if option.get_attribute("value") != "transformer":
             option.click()
             assert max(page.driver.execute_script(TOO_WIDE)) <= 0, option.text
-    for view in ("#ask", "#vote", "#train"):
+    for view in ("#ask", "#row", "#train", "#vote"):
         page.visit(view)
         assert max(page.driver.execute_script(TOO_WIDE)) <= 0, view
+    pictures = [page.find(f"lineup_{model}").rect for model in range(3)]  # To be compared, before one votes.
+    assert len({picture["y"] for picture in pictures}) == 1
+    assert pictures[0]["y"] + pictures[0]["height"] < NARROW["height"]
     page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert page.driver.execute_script("return performance.getEntriesByType('resource').length") == 0
 

@@ -9,11 +9,6 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-NARROW = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
-TOO_WIDE = """
-    const parts = document.querySelectorAll("html, .box");
-    return [...parts].map((part) => part.scrollWidth - part.clientWidth);
-"""
 PLACES = """
     const parts = document.querySelectorAll("input[type=range], #stage table, #cell, #answers");
     return [...parts].map((part) => part.getBoundingClientRect().top + scrollY);
