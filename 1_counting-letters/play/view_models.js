@@ -91,6 +91,10 @@ const Models = {
       setLetters(Models.model.draw(dice(anySeed()), Math.min(Models.model.length, 100)));
     };
     $("usual").onclick = () => setLetters(usual(Models.model));
+    $("put_back").onclick = () => {
+      Models.change({ moves: [] });
+      Models.cellAt(Models.chosen).focus();
+    };
     $("checkpoint").onchange = () => openFile($("checkpoint").files[0]);
     Models.row = new OneRow($("cell_row"));
     $("cell_close").onclick = Models.closeSheet;
@@ -243,6 +247,7 @@ const Models = {
     Models.drawAnswers();
     Models.drawBrief();
     Models.explain(Models.chosen);
+    $("put_back").hidden = !Models.moves.length;
   },
 
   *measureShown(model, length, factors, moves) { // The score first; then the ruler, which goes on where it was.
@@ -604,13 +609,6 @@ const Models = {
         "another cell of the row puts it there, Escape leaves it.";
       line.replaceChildren(make("button", { onclick: () => Models.take(Models.chosen), title: keys },
         `Move this ${weight} by hand`), make("small", {}, "or drag the cell along its row"));
-    }
-    if (Models.moves.length) {
-      const back = make("button", { onclick: () => {
-        Models.change({ moves: [] });
-        Models.cellAt(Models.chosen).focus();
-      } }, "Put all weight back");
-      line.append(back);
     }
   },
 
