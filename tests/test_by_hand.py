@@ -7,7 +7,8 @@ import numpy as np
 import program
 import pytest
 from experiments import formula, lesson_1, lesson_3, pictures, play, programs, results, transformer
-from scipy import special
+from scipy import sparse, special
+from scipy.sparse import csgraph
 
 # A number with a fraction, a percentage, and what stands before "and" or "to" and a percentage.
 FIGURE = r"(?<![\w.,-])(?:-?\d*\.\d+|\d+(?=%|(?: and| to) \d+%))(?!\d)"
@@ -85,14 +86,15 @@ def check(page, *calculations):
 
     A calculation is a list of arrays. All figures of a paragraph must be numbers of one calculation, each
     list such as ".57 and .14" must be part of one of its arrays, and each vector with a fraction in it, such
-    as (.14 .57), must be one of them.
+    as (.14 .57), must be one of them. Each calculation has a paragraph of its own, at least.
     """
     page = [paragraph for paragraph in page if re.search(FIGURE, paragraph)]
     fitting = [[fits(paragraph, arrays) for arrays in calculations] for paragraph in page]
     for paragraph, fit in zip(page, fitting, strict=True):
         assert any(fit), paragraph
-    for arrays, fit in zip(calculations, zip(*fitting, strict=True), strict=True):
-        assert any(fit), f"the page shows this no more: {arrays}"
+    own = csgraph.maximum_bipartite_matching(sparse.csr_array(fitting), perm_type="row")
+    for arrays, paragraph in zip(calculations, own, strict=True):
+        assert paragraph >= 0, f"no paragraph of its own shows this: {arrays}"
 
 
 MAIN, EQUAL, FIXED = "`main.py`", "A: equal weights", "B: its own letter × 100"
