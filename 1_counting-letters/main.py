@@ -486,7 +486,7 @@ def load_model(path):
         weight.assign(arrays[name])
     if program != FILE_HASH:
         name = pathlib.Path(__file__).name
-        print(f"main.py: {name} is not the program that trained {shown(path)}", file=sys.stderr)
+        print(f"warning: {name} is not the program that trained {shown(path)}", file=sys.stderr)
     return model, settings
 
 
