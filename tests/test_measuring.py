@@ -4,12 +4,11 @@ import functools
 import importlib
 import itertools
 import re
-import types
 
 import numpy as np
 import program
 import pytest
-from experiments import formula, measuring
+from experiments import formula, measuring, play, programs
 
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in program.FOLDERS}
 
@@ -24,7 +23,7 @@ def random_model(task, **settings):
     return model
 
 
-# --- Data, scores and probes ----------------------------------------------------------------------------
+# --- Data and scores ------------------------------------------------------------------------------------
 
 
 def test_a_table_has_medians_and_ranges_and_the_first_numbers_below(capsys):
@@ -66,16 +65,6 @@ def test_a_score_is_the_accuracy_and_the_loss_of_keras():
     right, loss = measuring.score(logits, answers)
     keras = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     assert right == pytest.approx(0.4) and loss == pytest.approx(float(keras(answers, logits)), abs=1e-5)
-
-
-def test_a_probe_reads_small_differences_as_well_as_large_ones():
-    """What tells the answer surely is three hundred times smaller than what tells it often."""
-    generator = np.random.default_rng(0)
-    answers = generator.integers(3, size=2000)
-    large, small = (np.eye(3)[answers] + width * generator.normal(size=(2000, 3)) for width in (1, 0.2))
-    features = np.hstack([large, 0.003 * small])
-    read = measuring.probe(features[:1000], answers[:1000])
-    assert (read(features[1000:]) == answers[1000:]).mean() > 0.99
 
 
 # --- Lesson 1 -------------------------------------------------------------------------------------------
@@ -122,14 +111,6 @@ def test_three_counts_in_increasing_order_by_all_sequences():
     assert f"{LESSONS[1].most_in_one_order():.2%}" == "26.63%"
 
 
-def test_without_the_edit_a_model_has_the_weights_of_its_training():
-    plain, trained = random_model(1), random_model(1)
-    cache = types.SimpleNamespace(untrained=lambda *_: [plain], models=lambda *_: [trained])
-    (model,) = LESSONS[1].without_the_edit(cache)
-    for weight, other in zip(model.get_weights(), trained.get_weights(), strict=True):
-        np.testing.assert_array_equal(weight, other)
-
-
 # --- Lesson 2 -------------------------------------------------------------------------------------------
 
 
@@ -142,7 +123,8 @@ def test_the_cases_of_lesson_2_stand_for_all_sequences():
 
 
 def test_the_parts_of_lesson_2_are_those_of_its_model():
-    interventions, model = LESSONS[2].interventions, random_model(2, self_att=True)
+    interventions, checkpoint = LESSONS[2].interventions, play.FOLDER / "checkpoints"
+    model = programs.load_model(program.load(2), checkpoint / "difference_self_att.npz")
     logits, _, weights = model(interventions.cases().inputs)
     states = interventions.first_states(model)
     np.testing.assert_allclose(interventions.all_weights(states), weights, atol=1e-5)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from . import lesson_1_interventions as interventions
-from . import measuring, trainings
+from . import measuring, programs, trainings
 
 TASK = 1
 TEN, TWENTY = range(1, 11), range(1, 21)
@@ -71,10 +71,8 @@ def compare_scores(title, groups, each=False):
 
 def without_the_edit(cache):
     """Return models that were trained with equal weights, edit A, as main.py without the edit opens them."""
-    networks = cache.untrained(setup(), TEN)
-    for network, model in zip(networks, cache.models(LINEUP["A: equal weights"], TEN), strict=True):
-        network.set_weights(model.get_weights())
-    return networks
+    module, equal = cache.module(TASK), LINEUP["A: equal weights"]
+    return [programs.load_model(module, cache.checkpoint(equal, seed)) for seed in cache.chosen(TEN)]
 
 
 def print_training(cache):

@@ -179,23 +179,10 @@ def print_weights(cache):
 
 
 def print_interventions(cache):
-    """Print what is answered if vectors hold what another sequence gives.
-
-    Also in networks that were never trained, with trained models' positional vectors and a new last layer.
-    """
-    trained, plain = cache.models(POSITIONS, TEN), cache.models(PLAIN, TEN)
-    with_vectors = cache.untrained(POSITIONS, TEN)
-    for network, model in zip(with_vectors, trained, strict=True):
-        network.positional_encoding.assign(model.positional_encoding)
+    """Print what is answered if vectors hold what another sequence gives, also without `--pos_enc`."""
     head = ["taken from the other sequence", "gives the other count", "gives its own count"]
+    trained, plain = cache.models(POSITIONS, TEN), cache.models(PLAIN, TEN)
     measuring.compare_cases("From another sequence", head, trained, interventions.patched, "%", "%")
-    for label, models, new_layer in (
-        ("trained, with a new last layer", trained, True),
-        ("never trained, positions from a trained model, with a new last layer", with_vectors, True),
-        ("trained without `--pos_enc`", plain, False),
-    ):
-        cases = [interventions.patched(model, new_layer) for model in models]
-        rows = {label: [case[interventions.FIRST_MEAN] for case in cases]}
-        rows[f"{label}: nothing taken"] = [case["nothing"] for case in cases]
-        head = ["", "gives the other count", "gives its own count"]
-        measuring.compare(f"The first letter's weighted mean, {label}", head, rows, list, "%", "%")
+    cases = [interventions.patched(model) for model in plain]
+    rows = {"trained without `--pos_enc`": [case[interventions.FIRST_MEAN] for case in cases]}
+    measuring.compare("The first letter's weighted mean", ["", *head[1:]], rows, list, "%", "%")

@@ -23,26 +23,13 @@ def right_with(model, factors):
 # --- What another sequence gives ------------------------------------------------------------------------
 
 
-def new_last_layer(reference):
-    """Return the best last layer for a model, fitted to what it makes of 10,000 other sequences."""
-    others = measuring.new_data(TASK, seed=2000)
-    features = reference.decode(reference.encode(reference.embed(others.inputs)))
-    return measuring.probe(features, others.answers)
-
-
-def patched(model, new_layer=False):
+def patched(model):
     """Put what another sequence gives into vectors of this one, and count which of the two is answered.
 
-    Args:
-        model: a model with one encoder layer.
-        new_layer: bool, whether it gets a new last layer, fitted before anything is changed.
-
-    Returns:
-        A dict from what is taken to two fractions of the sequences in which the two counts differ: of
-        answers that are the other count, and of those that are this one.
+    The model has one encoder layer. Returns a dict from what is taken to two fractions of the sequences in
+    which the two counts differ: of answers that are the other count, and of those that are this one.
     """
     reference = formula.of(model)
-    last = new_last_layer(reference) if new_layer else reference.answers
     data, others = measuring.new_data(TASK), measuring.new_data(TASK, seed=3000)
     other_letters = others.inputs.copy()
     other_letters[:, 0] = data.inputs[:, 0]  # Ten other letters after this signal.
@@ -58,7 +45,7 @@ def patched(model, new_layer=False):
         """Return the two fractions with the other sequence's weighted means at these positions."""
         changed = encoded.copy()
         changed[:, positions] = from_letters[:, positions]
-        predicted = last(reference.decode(changed))
+        predicted = reference.answers(reference.decode(changed))
         return (predicted == of_letters)[cases].mean(), (predicted == own)[cases].mean()
 
     differ = of_letters[:, 0] != own[:, 0]

@@ -2,7 +2,6 @@
 
 import functools
 import types
-import warnings
 
 import numpy as np
 from scipy import special
@@ -60,35 +59,6 @@ def score(logits, answers):
     right = (logits.argmax(axis=-1) == answers).all(axis=-1).mean()
     logarithms = special.log_softmax(logits.astype(float), axis=-1)
     return right, -np.take_along_axis(logarithms, answers[..., None], axis=-1).mean()
-
-
-def probe(features, answers):
-    """Fit the best last dense layer to features, float (..., numbers), and answers, int (...).
-
-    The features get the same variance in all directions first, which such a layer can undo: so small
-    differences are learnt as fast as large ones. Rounding is left out.
-
-    Args:
-        features: float (samples, numbers) or (samples, outputs, numbers); one layer serves all outputs.
-        answers: int (samples,) or (samples, outputs).
-
-    Returns:
-        A function from features to answers.
-    """
-    import threadpoolctl  # On which scikit-learn depends: so small a fit is slower in several threads.
-    from sklearn import decomposition, linear_model, pipeline  # Here, as this takes a second.
-
-    def flat(vectors):
-        return vectors.reshape(-1, vectors.shape[-1]).astype(float)
-
-    strength = 1e4 * answers[0].size  # Next to no penalty.
-    whiten = decomposition.PCA(1 - 1e-7, svd_solver="full", whiten=True)
-    layer = linear_model.LogisticRegression(C=strength, max_iter=100, tol=1e-4, solver="newton-cholesky")
-    both = pipeline.make_pipeline(whiten, layer)
-    with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # That 100 rounds could be more.
-        both.fit(flat(features), answers.ravel())
-    return lambda given: both.predict(flat(given)).reshape(given.shape[:-1])
 
 
 def summary(values, form="{:.2f}"):

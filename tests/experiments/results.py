@@ -8,7 +8,7 @@ import platform
 import re
 
 FOLDER = pathlib.Path(__file__).with_name("results")
-PACKAGES = "tensorflow", "keras", "numpy", "scikit-learn"
+PACKAGES = "tensorflow", "keras", "numpy"
 NUMBER = r"[-−]?\d[\d.,]*(?:e-\d+)?%?"
 RANGE = re.compile(rf"{NUMBER} \({NUMBER} to {NUMBER}\)")
 

@@ -167,16 +167,6 @@ class ModelCache:
                 self.loaded[setup, seed] = programs.load_model(module, self.checkpoint(setup, seed))
         return [self.loaded[setup, seed] for seed in self.chosen(seeds)]
 
-    def untrained(self, setup, seeds):
-        """Return the networks that the training runs of these seeds start from, a list."""
-        module, networks = self.module(setup.task, setup.edit), []
-        for seed in self.chosen(seeds):
-            self.train_one(setup, seed)
-            _, description = programs.read(self.checkpoint(setup, seed))
-            module.tf.keras.utils.set_random_seed(seed)
-            networks.append(module.AttentionModel(**description["settings"]))
-        return networks
-
     def losses(self, setup, seed):
         """Return the training steps and losses, in nats, that a training run printed; no seed is replaced."""
         self.train_one(setup, seed)
