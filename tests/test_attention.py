@@ -78,19 +78,3 @@ def test_a_model_is_the_formula_also_by_keras_own_way(name):
             np.testing.assert_allclose(module.tf.nn.log_softmax(logits), np.log(chances), atol=1e-2)
             for one, other in zip(weights, expected, strict=True):
                 np.testing.assert_allclose(one, other, atol=1e-4)
-
-
-def test_without_positions_the_order_of_letters_is_invisible():
-    """A model of Task 3 is a function of the multiset of its letters without --pos_enc, and not with it."""
-    module = program.load(3)
-    inputs, _ = module.Task(7, 5, np.random.default_rng(0)).next_batch(20)
-    shuffled = inputs[:, np.random.default_rng(1).permutation(8)]
-    for pos_enc in (False, True):
-        model = module.AttentionModel(**SIZES, pos_enc=pos_enc, enc_layers=2)
-        generator = np.random.default_rng(2)
-        for weight in model.weights:
-            if weight.path in ("model/positional_encoding", "model/query"):
-                weight.assign(generator.normal(size=weight.shape))
-        difference = np.abs(model(inputs)[0] - model(shuffled)[0]).max()
-        assert (difference > 1e-2) == pos_enc
-        assert pos_enc or difference < 1e-4
