@@ -23,6 +23,12 @@ def random_model(task, **settings):
     return model
 
 
+def of_the_page(name):
+    """Return a model of the page to play with."""
+    module = program.load(play.MODELS[name].task)
+    return programs.load_model(module, play.FOLDER / "checkpoints" / f"{name}.npz")
+
+
 # --- Data and scores ------------------------------------------------------------------------------------
 
 
@@ -123,8 +129,7 @@ def test_the_cases_of_lesson_2_stand_for_all_sequences():
 
 
 def test_the_parts_of_lesson_2_are_those_of_its_model():
-    interventions, checkpoint = LESSONS[2].interventions, play.FOLDER / "checkpoints"
-    model = programs.load_model(program.load(2), checkpoint / "difference_self_att.npz")
+    interventions, model = LESSONS[2].interventions, of_the_page("difference_self_att")
     logits, _, weights = model(interventions.cases().inputs)
     states = interventions.first_states(model)
     np.testing.assert_allclose(interventions.all_weights(states), weights, atol=1e-5)
@@ -188,7 +193,7 @@ def test_order_changes_a_model_with_positions_and_no_other(pos_enc):
 def test_nothing_taken_changes_nothing_and_the_same_count_is_the_own(monkeypatch):
     """A factor of 0 makes the weights of the attention equal that is named."""
     monkeypatch.setattr(measuring, "new_data", functools.partial(measuring.new_data, samples=500))
-    interventions, model = LESSONS[3].interventions, random_model(3, pos_enc=True, enc_layers=1)
+    interventions, model = LESSONS[3].interventions, of_the_page("signal_pos_enc")
     data = measuring.new_data(3)
     right = measuring.logits_of(model, data.inputs).argmax(axis=-1) == data.answers
     for changed, factors in interventions.FACTORS.items():
@@ -203,7 +208,7 @@ def test_nothing_taken_changes_nothing_and_the_same_count_is_the_own(monkeypatch
     differ = measuring.data_of(3, others).answers != data.answers
     assert measured["nothing"][1] == pytest.approx(right[differ].mean())
     assert len(set(measured[f"{interventions.FIRST_MEAN}, of one with the same count"])) == 1
-    interventions.other_positions(model)
+    assert min(interventions.other_positions(model)) > 0.95  # As on the page.
     assert (model.positional_encoding.numpy() == vectors).all()
 
 

@@ -1,6 +1,7 @@
 """Lesson 1, Counting Letters: how an average counts, and what a model needs for it."""
 
 import collections
+import functools
 import itertools
 import math
 
@@ -11,6 +12,8 @@ from . import measuring, programs, trainings
 
 TASK = 1
 TEN, TWENTY = range(1, 11), range(1, 21)
+scores = functools.partial(measuring.scores, TASK)
+compare_scores = functools.partial(measuring.compare_scores, TASK)
 
 
 def setup(edit=None, flags=""):
@@ -53,17 +56,6 @@ def report(cache):
     print_lengths(cache)
     print_parts(cache)
     print_delayed(cache)
-
-
-def scores(model):
-    """Return the fraction of sequences right and the loss in nats."""
-    data = measuring.new_data(TASK)
-    return measuring.score(measuring.logits_of(model, data.inputs), data.answers)
-
-
-def compare_scores(title, groups, each=False):
-    """Print what is right and the loss for groups of models."""
-    measuring.compare(title, ["", "right", "loss"], groups, scores, "%", "{:.3f}", each=each)
 
 
 # --- The weights and the queries ------------------------------------------------------------------------

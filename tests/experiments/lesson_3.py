@@ -1,5 +1,6 @@
 """Lesson 3, Signal: what no order costs, what repairs it, and what the attention is for."""
 
+import functools
 import itertools
 import math
 
@@ -10,6 +11,8 @@ from . import measuring, trainings
 
 TASK = 3
 TEN, TWENTY, FORTY = range(1, 11), range(1, 21), range(1, 41)
+scores = functools.partial(measuring.scores, TASK)
+compare_scores = functools.partial(measuring.compare_scores, TASK)
 
 
 def setup(edit=None, flags="--pos_enc"):
@@ -74,17 +77,6 @@ def order_change(model):
     inputs = measuring.new_data(TASK, 1000).inputs
     order = np.random.default_rng(0).permutation(11)
     return [np.abs(model(inputs)[0] - model(inputs[:, order])[0]).max()]
-
-
-def scores(model):
-    """Return the fraction of sequences right, and the loss."""
-    data = measuring.new_data(TASK)
-    return measuring.score(measuring.logits_of(model, data.inputs), data.answers)
-
-
-def compare_scores(title, groups, each=False):
-    """Print what is right, and the loss, for groups of models."""
-    measuring.compare(title, ["", "right", "loss"], groups, scores, "%", "{:.3f}", each=each)
 
 
 def signal_row(model):

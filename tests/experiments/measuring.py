@@ -61,6 +61,12 @@ def score(logits, answers):
     return right, -np.take_along_axis(logarithms, answers[..., None], axis=-1).mean()
 
 
+def scores(task, model):
+    """Return the fraction of 10,000 new sequences that a model gets right, and its loss in nats."""
+    data = new_data(task)
+    return score(logits_of(model, data.inputs), data.answers)
+
+
 def summary(values, form="{:.2f}"):
     """Return the median of the values and, in brackets, the least and the most."""
     values = list(values)
@@ -108,11 +114,12 @@ def compare_cases(title, head, group, measure, *forms):
     compare(title, head, {name: [cases[name] for cases in measured] for name in measured[0]}, list, *forms)
 
 
+def compare_scores(task, title, groups, each=False):
+    """Print what is right and the loss for groups of models of a task, as `compare` does."""
+    compare(title, ["", "right", "loss"], groups, lambda model: scores(task, model), "%", "{:.3f}", each=each)
+
+
 def beside_the_original(task, groups):
     """Print what models of a task get right, a dict from a label to a list: what tests/README.md compares."""
-    data = new_data(task)
-
-    def right(model):
-        return score(logits_of(model, data.inputs), data.answers)[:1]
-
-    compare("Beside the original", ["", "this project: right"], groups, right, "%", each=True)
+    head = ["", "this project: right"]
+    compare("Beside the original", head, groups, lambda model: scores(task, model)[:1], "%", each=True)
