@@ -43,6 +43,14 @@ SEEN = """
 """
 
 
+USUAL = {  # What a test may have set, as it is without that.
+    "Emulation.clearDeviceMetricsOverride": {},
+    "Emulation.setTouchEmulationEnabled": {"enabled": False},
+    "Emulation.setEmulatedMedia": {"features": []},
+    "Emulation.setScriptExecutionDisabled": {"value": False},
+}
+
+
 class Page:
     """The page in a browser, as a user has it before them."""
 
@@ -53,6 +61,20 @@ class Page:
         """Open the page anew."""
         self.driver.get("about:blank")
         self.driver.get(PAGE.as_uri() + address)
+
+    def command(self, name, **parameters):
+        """Send a command of the Chrome DevTools Protocol; what USUAL names holds until the test ends."""
+        self.driver.execute_cdp_cmd(name, parameters)
+
+    def screen(self, width, height=844, mobile=True):
+        """Have a screen of this size, in pixels."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+        self.command("Emulation.setDeviceMetricsOverride", **size)
+
+    def stand_still(self):
+        """Be a user who wants nothing to move."""
+        calm = {"name": "prefers-reduced-motion", "value": "reduce"}
+        self.command("Emulation.setEmulatedMedia", features=[calm])
 
     def find(self, name):
         """Return the element with this id."""
@@ -139,4 +161,6 @@ def page(browser):
     browser.driver.get_log("browser")
     browser.visit("#model=counting")
     yield browser
+    for name, parameters in USUAL.items():
+        browser.command(name, **parameters)
     assert browser.driver.get_log("browser") == []

@@ -96,13 +96,12 @@ WIDTH = """
 
 def test_no_page_is_wider_than_a_phone(pages, browser):
     """With all folds open; tables, code and pictures keep inside or scroll by themselves."""
-    screen = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    browser.screen(390)
     widths = {}
     for path in pages:
         browser.driver.get(path.as_uri())
         widths[path] = browser.driver.execute_async_script(WIDTH)
-    browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.command("Emulation.clearDeviceMetricsOverride")
     assert widths == dict.fromkeys(pages, 390)
 
 

@@ -12,7 +12,6 @@ from experiments import formula
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
 SEEN = """
     const all = (query) => [...document.querySelectorAll(query)];
     return {
@@ -175,39 +174,31 @@ def test_a_finger_drags_on_a_phone_and_nothing_moves_for_who_wants_stillness(pag
 
     def touch(kind, *points):
         fingers = [{"x": x, "y": y, "id": finger} for finger, (x, y) in enumerate(points)]
-        parameters = {"type": kind, "touchPoints": fingers}
-        page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", parameters)
+        page.command("Input.dispatchTouchEvent", type=kind, touchPoints=fingers)
 
     def centre(element):
         box = element.rect
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
-    command = page.driver.execute_cdp_cmd
-    still = {"features": [{"name": "prefers-reduced-motion", "value": "reduce"}]}
-    command("Emulation.setDeviceMetricsOverride", PHONE)
-    command("Emulation.setTouchEmulationEnabled", {"enabled": True})
-    command("Emulation.setEmulatedMedia", still)
-    try:
-        page.visit("#ask")
-        for part in ("#ask_words", "#ask [data-answer]", "#ask_told em", "#ask_names"):
-            assert page.driver.execute_script(IN_SIGHT, part), part
-        start, end = centre(arc(page, 5)), centre(page.all("#ask_words > *")[1])
-        touch("touchStart", start)
-        touch("touchMove", (start[0], (start[1] + end[1]) / 2))
-        here, there = (start[0], end[1]), (start[0], start[1] + 90)
-        touch("touchMove", here)
-        touch("touchStart", here, there)  # A second finger changes nothing.
-        touch("touchMove", here, (there[0], there[1] + 9))
-        touch("touchEnd")
-        seen = page.driver.execute_script(SEEN)
-        assert seen["answer"] == "hen" and seen["weights"][1] > 0.9 and seen["weights"][5] == 0
-        widths = page.driver.execute_script(WIDTHS)
-        assert np.argmax(widths) == 1  # At once.
-        assert page.driver.execute_script("return scrollY") == 0
-    finally:
-        command("Emulation.setEmulatedMedia", {"features": []})
-        command("Emulation.setTouchEmulationEnabled", {"enabled": False})
-        command("Emulation.clearDeviceMetricsOverride", {})
+    page.screen(390)
+    page.command("Emulation.setTouchEmulationEnabled", enabled=True)
+    page.stand_still()
+    page.visit("#ask")
+    for part in ("#ask_words", "#ask [data-answer]", "#ask_told em", "#ask_names"):
+        assert page.driver.execute_script(IN_SIGHT, part), part
+    start, end = centre(arc(page, 5)), centre(page.all("#ask_words > *")[1])
+    touch("touchStart", start)
+    touch("touchMove", (start[0], (start[1] + end[1]) / 2))
+    here, there = (start[0], end[1]), (start[0], start[1] + 90)
+    touch("touchMove", here)
+    touch("touchStart", here, there)  # A second finger changes nothing.
+    touch("touchMove", here, (there[0], there[1] + 9))
+    touch("touchEnd")
+    seen = page.driver.execute_script(SEEN)
+    assert seen["answer"] == "hen" and seen["weights"][1] > 0.9 and seen["weights"][5] == 0
+    widths = page.driver.execute_script(WIDTHS)
+    assert np.argmax(widths) == 1  # At once.
+    assert page.driver.execute_script("return scrollY") == 0
 
 
 def test_what_is_printed_fits_on_a_sheet(page):
@@ -221,13 +212,9 @@ def test_what_is_printed_fits_on_a_sheet(page):
         return card.width > least && card.width < most && shown.length > 8 &&
             shown.every((box) => box.left >= card.left && box.right <= card.right);
     """
-    wide = PHONE | {"width": 1280, "mobile": False}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", wide)
-    try:
-        for view in ("#ask", "#row"):
-            page.visit(view)
-            page.wait(lambda: page.driver.execute_script(inside, "nothing", 1000, 1280))
-            assert page.driver.execute_script(inside, "beforeprint", 300, 700), view
-            assert page.driver.execute_script(inside, "afterprint", 1000, 1280), view
-    finally:
-        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    page.screen(1280, mobile=False)
+    for view in ("#ask", "#row"):
+        page.visit(view)
+        page.wait(lambda: page.driver.execute_script(inside, "nothing", 1000, 1280))
+        assert page.driver.execute_script(inside, "beforeprint", 300, 700), view
+        assert page.driver.execute_script(inside, "afterprint", 1000, 1280), view

@@ -11,7 +11,6 @@ from browser import PAGE
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-NARROW = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
 TOO_WIDE = """
     const parts = document.querySelectorAll("html, .box");
     return [...parts].map((part) => part.scrollWidth - part.clientWidth);
@@ -166,7 +165,7 @@ def test_a_phone_and_no_network(page):
     """360 pixels wide, no letter model needs scrolling sideways; and nothing is asked of any network."""
     text = PAGE.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"https?:|//\w+\.\w|@import|\bsrc=", re.sub(r'"UEsD[^"]*"', "", text))
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", NARROW)
+    page.screen(360, 740)
     for option in page.all("#model option"):
         if option.get_attribute("value") != "transformer":
             option.click()
@@ -176,19 +175,15 @@ def test_a_phone_and_no_network(page):
         assert max(page.driver.execute_script(TOO_WIDE)) <= 0, view
     pictures = [page.find(f"lineup_{model}").rect for model in range(3)]  # To be compared, before one votes.
     assert len({picture["y"] for picture in pictures}) == 1
-    assert pictures[0]["y"] + pictures[0]["height"] < NARROW["height"]
-    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert pictures[0]["y"] + pictures[0]["height"] < 740
     assert page.driver.execute_script("return performance.getEntriesByType('resource').length") == 0
 
 
 def test_without_scripts_one_line_says_what_is_needed(page):
-    page.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-    try:
-        page.visit()
-        body = page.driver.find_element(By.TAG_NAME, "body").text
-        assert body.startswith("This page needs a browser") and "JavaScript" in body and len(body) < 300
-    finally:
-        page.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    page.command("Emulation.setScriptExecutionDisabled", value=True)
+    page.visit()
+    body = page.driver.find_element(By.TAG_NAME, "body").text
+    assert body.startswith("This page needs a browser") and "JavaScript" in body and len(body) < 300
 
 
 def test_inside_another_page_it_stays_itself(page):

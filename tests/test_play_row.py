@@ -10,7 +10,6 @@ from experiments import formula
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-CALM = {"features": [{"name": "prefers-reduced-motion", "value": "reduce"}]}
 PETS = np.eye(4)
 LINES = """
     const number = (text) => Number(text.replace("−", "-"));
@@ -103,10 +102,9 @@ def test_what_was_asked_is_taken_to_its_row_by_link_and_by_address(page):
 
 
 def test_a_finished_picture_where_nothing_may_move(page):
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", CALM)
+    page.stand_still()
     page.visit("#row")
     reaches(page, 6, True, True)
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 @pytest.mark.parametrize("factor", [1, 0, 1.5])

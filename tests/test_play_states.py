@@ -89,8 +89,7 @@ def test_a_page_from_right_to_left_keeps_its_heatmaps(page):
 
 def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
     """It comes from below, the cell stays in sight above it, and it goes again."""
-    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    page.screen(390)
     box = "const { top, bottom } = arguments[0].getBoundingClientRect(); return [top, bottom]"
     for model, name, row, column in (
         ("counting", "attention", 2, 2),
@@ -107,4 +106,3 @@ def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
         assert 0 < place[0] < place[1] <= sheet[0] < 600
         page.find("cell_close").click()
         assert not page.find("cell").is_displayed()
-    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

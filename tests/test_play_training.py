@@ -69,7 +69,7 @@ def test_gradients_and_steps_of_adam_are_those_of_keras(page, factor):
 def test_both_kinds_train_and_become_models(page):
     """Learnt weights find their letters, equal ones stay equal and count, Stop keeps what there is."""
     page.visit("#train")
-    page.driver.execute_cdp_cmd("Page.bringToFront", {})
+    page.command("Page.bringToFront")
     assert page.seen()["shown"] == ["train"]
     page.find("start").click()
     page.wait(lambda: page.is_on("stop"))
