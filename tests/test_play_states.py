@@ -65,6 +65,7 @@ def test_vectors_of_zeros_are_drawn(trained, tmp_path, page):
     with np.load(path) as arrays:
         zeros = {name: np.zeros_like(arrays[name]) for name in arrays.files if name != "description"}
     (tmp_path / "zeros.npz").write_bytes(test_play_files.rewritten(path, **zeros))
+    page.driver.set_window_size(1280, 900)
     assert page.open(tmp_path / "zeros.npz") == ""
     for name in ("attention", "self_attention"):
         page.cell(name, 1, 2).click()

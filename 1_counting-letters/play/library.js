@@ -96,6 +96,7 @@ async function openFile(file) {
   }
   const asked = Models.waiting;
   Models.openModel(name, usual(model));
+  window.scrollTo(0, 0); // The field is below it.
   if (asked) { // The address told what to show of it.
     Models.showAsked(name, asked);
   }
