@@ -75,6 +75,16 @@ def lookup(query, keys, values, exps=False):
     return [*np.hstack(columns)], weights, weights @ values
 
 
+def test_each_picture_of_a_page_is_drawn_and_no_other():
+    """Those of the page to play with are filmed."""
+    groups = by_formula.PICTURES, diagrams.PICTURES, pictures.OF_ONE_MODEL, pictures.OF_MANY
+    names = {f"{each.__name__}.png" for group in groups for drawn in group.values() for each in drawn}
+    names |= {f"{picture}.png" for *_, picture in pictures.HEATMAPS} | {"ask.png", "ask.gif"}
+    pages = [*programs.ROOT.glob("*.md"), *programs.ROOT.glob("[123]_*/*.md")]
+    shown = [re.findall(r"images/(\w+\.\w+)", page.read_text(encoding="utf-8")) for page in pages]
+    assert {path.name for path in programs.ROOT.glob("[123]_*/images/*")} == names == set(sum(shown, []))
+
+
 def test_names_and_pets():
     rows, weights, mean = lookup(2.8 * UNIT[1], UNIT, UNIT, exps=True)
     figure = check(by_formula.names_and_pets, 2.8 * UNIT[1], *rows, mean)
@@ -117,19 +127,19 @@ def test_examples_of_the_lessons():
         both = [lookup(2.8 * UNIT[2], keys, keys) for keys in orders]
         rows = [[np.delete(row, [4, *range(7, 11)]) for row in rows] for rows, _, _ in both]
         expected += [np.tile(2.8 * UNIT[2], 2), *np.hstack(rows), np.hstack([mean for *_, mean in both])]
-    check(by_formula.places, *expected)
+    check(by_formula.by_hand, *expected)
     pairs, query = UNIT[:2] + UNIT[2:], 4 * UNIT[1, :2]
     rows, _, mean = lookup(query, pairs[:, :2], pairs[:, 2:])
     rows = [(*pair, *row[:5]) for pair, row in zip(pairs, rows, strict=True)]
     values = np.hstack([pairs, pairs[:, 2:]])
-    check(by_formula.matrices, (*UNIT[1], *query), *rows, *values, mean)
+    check(by_formula.transformer_by_hand, (*UNIT[1], *query), *rows, *values, mean)
     expected, means, unit = [], [], np.eye(2)
     for query in ((4, 4), (4, 0), (0, 4)):
         rows, _, mean = lookup(np.array(query), unit, unit)
         above, below = np.delete(rows, [2, 3], axis=1)
         expected += [query, above, mean, below]
         means.append(mean)
-    check(by_formula.two_heads, *expected[:8], np.ravel(means[1:]), *expected[8:])
+    check(by_formula.heads_by_hand, *expected[:8], np.ravel(means[1:]), *expected[8:])
 
 
 def test_mask():

@@ -228,7 +228,7 @@ def words():
     return page.figure
 
 
-def places():
+def by_hand():
     """Return the example of Lesson 3: `AB` and `BA` without and with the vectors of their positions."""
     unit, page = np.eye(4), new_page(13.2)
     for number, (text, marked) in enumerate((("AB", 0), ("BA", 0), ("AB", 1), ("BA", 1))):
@@ -245,7 +245,7 @@ def places():
     return page.figure
 
 
-def matrices():
+def transformer_by_hand():
     """Return the example of the transformer page: what W_Q, W_K and W_V make of a question and two pairs."""
     unit = np.eye(4)  # Anna, Ben, dog, cat
     pairs = {"Anna's dog": unit[0] + unit[2], "Ben's cat": unit[1] + unit[3]}
@@ -286,7 +286,7 @@ def matrices():
     return page.figure
 
 
-def two_heads():
+def heads_by_hand():
     """Return the transformer page's example of heads: one asks for both pets, then two ask for one each."""
     unit, page, means = np.eye(2), new_page(13.3), []
     cases = {
@@ -317,13 +317,7 @@ def two_heads():
 
 
 PICTURES = {
-    (1, "names_and_pets"): names_and_pets,
-    (1, "two_arrows"): two_arrows,
-    (1, "softmax"): softmax,
-    (2, "grid_times_vector"): grid_times_vector,
-    (2, "she"): she,
-    (2, "words"): words,
-    (3, "by_hand"): places,
-    (3, "transformer_by_hand"): matrices,
-    (3, "heads_by_hand"): two_heads,
+    1: (names_and_pets, two_arrows, softmax),
+    2: (grid_times_vector, she, words),
+    3: (by_hand, transformer_by_hand, heads_by_hand),
 }

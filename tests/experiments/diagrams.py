@@ -245,11 +245,4 @@ def regions():
     return page.figure
 
 
-PICTURES = {
-    (1, "memory"): memory,
-    (1, "regions"): regions,
-    (3, "mask"): mask,
-    (3, "block"): block,
-    (3, "clock_hands"): clock_hands,
-    (3, "recurrent"): recurrent,
-}
+PICTURES = {1: (memory, regions), 3: (mask, block, clock_hands, recurrent)}

@@ -315,14 +315,12 @@ def choosing():
     return page.figure
 
 
-OF_ONE_MODEL = {
-    (2, "difference_row"): difference_row,
-    (3, "trace"): trace,
-    (3, "transformer_flow"): transformer_flow,
-    (3, "transformer_heads"): transformer_heads,
-    (3, "choosing"): choosing,  # Of many, but their results are there.
-}
-HEATMAPS = {1: ["encoder_decoder_attention.png"], 2: ["self_attention.png"]}  # That pages show.
+# Pictures by their task, without training: `choosing` shows many models, but their results are there.
+OF_ONE_MODEL = {2: (difference_row,), 3: (trace, transformer_flow, transformer_heads, choosing)}
+HEATMAPS = (  # That pages show: a model of the page, its flags, the picture.
+    ("counting", (), "encoder_decoder_attention"),
+    ("difference_self_att", ("--self_att",), "self_attention"),
+)
 OF_MANY = {  # Those of __main__.LESSONS.
     1: (lineup, counting_curve, lengths),
     2: (step_3,),
@@ -334,7 +332,7 @@ OF_MANY = {  # Those of __main__.LESSONS.
 
 def draw_heatmaps():
     """Draw what the programs draw when they test the models of the page with the shown sequences."""
-    for name, flags in (("counting", ()), ("difference_self_att", ("--self_att",))):
+    for name, flags, picture in HEATMAPS:
         task = play.MODELS[name].task
         with tempfile.TemporaryDirectory() as folder:
             variant = "".join(flags).replace("--", "_")
@@ -342,14 +340,15 @@ def draw_heatmaps():
             words = ["--test", "--plot", "--input", SHOWN[task], "--savepath", folder, "--plotpath", folder]
             command = [sys.executable, programs.script(task), *words, *flags]
             subprocess.run(command, check=True, capture_output=True)
-            for file in HEATMAPS[task]:
-                shutil.copy(f"{folder}/{file}", programs.script(task).parent / "images" / file)
+            shutil.copy(f"{folder}/{picture}.png", programs.script(task).parent / "images")
 
 
 def draw(numbers=(), cache=None):
     """Draw all pictures that need no training, and those of lessons from models of a trainings.ModelCache."""
-    for (task, name), picture in (by_formula.PICTURES | diagrams.PICTURES | OF_ONE_MODEL).items():
-        save(picture(), task, name)
+    for pictures in (by_formula.PICTURES, diagrams.PICTURES, OF_ONE_MODEL):
+        for task, of_task in pictures.items():
+            for picture in of_task:
+                save(picture(), task, picture.__name__)
     draw_heatmaps()
     for number in numbers:
         for picture in OF_MANY.get(number, ()):
