@@ -116,12 +116,13 @@ def parse_arguments(argv=None, saved=None):
     for letter in args.input:
         if letter not in known:
             parser.error(f"argument --input: {letter!r} is not one of {known!r}")
-    if not args.train and not os.path.exists(args.checkpoint):
-        chosen = {**args.settings, "savepath": args.savepath}
+    if not sizes_known and not os.path.exists(args.checkpoint):
         words = ["--train"]
-        for name, value in chosen.items():
+        for name, value in args.settings.items():
             if value != parser.get_default(name):
                 words.append(f"--{name}" if value is True else f"--{name} {value}")
+        if args.savepath != parser.get_default("savepath"):
+            words.append(f'--savepath "{args.savepath}"')  # It may have blanks.
         fail(f"there is no {shown(args.checkpoint)} yet; train it with {' '.join(words)}")
     return args
 

@@ -104,6 +104,14 @@ def test_the_model_of_another_task_is_refused(trained):
     assert refused(trained("2").savepath)
 
 
+def test_a_variant_that_was_renamed_is_still_that_model(copy_of):
+    path = program.checkpoint(copy_of("3 --pos_enc"))
+    flags = ("--test", "--seed", 1, "--savepath", path.parent)
+    usual = program.output_of(3, *flags, "--pos_enc")
+    path.rename(path.with_name("checkpoint.npz"))
+    assert program.output_of(3, *flags) == usual
+
+
 DESCRIPTIONS = ["{", "[]", "null", "{}", '{"task": "Counting Letters"}', '{"settings": {}}']
 CHANGES = {"hidden": "64", "max_len": 0, "vocab_size": 27, "sharpness": 1.0}
 SETTINGS_OF_OTHERS = [None, {}, *(SETTINGS | {name: value} for name, value in CHANGES.items())]

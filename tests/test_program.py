@@ -163,7 +163,7 @@ def test_other_sizes_train_test_and_plot_beside_other_variants(
     task, others, flags, length, outputs, drawn, trained, uncompiled, tmp_path
 ):
     """A variant is asked for too early, trained as the answer says, and replaces no file of another one."""
-    savepath, flags = tmp_path / "new" / "models", flags.split()
+    savepath, flags = tmp_path / "new" / "my models", flags.split()
     missing = program.in_process(task, "--test", *flags, "--savepath", savepath)
     program.refused(missing, 1, savepath)
     advice = shlex.split(missing.stderr[missing.stderr.index("--train") :])
