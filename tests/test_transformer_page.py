@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 import textwrap
+from unittest import mock
 
 import last_page
 import numpy as np
@@ -178,30 +179,22 @@ def test_what_is_changed_after_the_training(short, transformer):
 
 def test_names_are_swapped_and_their_pets_vectors_are_patched(short, transformer, monkeypatch):
     """The vectors of two pets, whose words stay, and in the last case those of all other words."""
-    (model, _), given = program.load_model("transformer", short.savepath), []
-    answers_from = measured.answers_from
-    monkeypatch.setattr(
-        measured,
-        "answers_from",
-        lambda model, vectors: (given.append(vectors), answers_from(model, vectors))[1],
-    )
+    model, _ = program.load_model("transformer", short.savepath)
+    spy = mock.Mock(wraps=measured.answers_from)
+    monkeypatch.setattr(measured, "answers_from", spy)
     measured.swapped(model)
-    nothing, names, pets, others = given
+    nothing, names, pets, others = (call.args[1] for call in spy.call_args_list)
     patched, rest = ((one != other).any(axis=-1) for one, other in ((pets, nothing), (others, names)))
     assert (patched.sum(axis=1) == 2).all() and not patched[:, ::2].any() and (patched == rest).all()
 
 
 def test_shares_of_one_name_are_exchanged_between_two_means(short, transformer, monkeypatch):
     """All else keeps its proportions: a row still adds up to 1, and its other words have equal weights."""
-    (model, _), given = program.load_model("transformer", short.savepath), []
-    after_first_layer = measured.after_first_layer
-    monkeypatch.setattr(
-        measured,
-        "after_first_layer",
-        lambda *words: (given.append(words[1:]), after_first_layer(*words))[1],
-    )
+    model, _ = program.load_model("transformer", short.savepath)
+    spy = mock.Mock(wraps=measured.after_first_layer)
+    monkeypatch.setattr(measured, "after_first_layer", spy)
     measured.with_shares_exchanged(model)
-    (words, nothing), (_, asked), (_, first) = given
+    (words, nothing), (_, asked), (_, first) = (call.args[1:] for call in spy.call_args_list)
     np.testing.assert_allclose(
         nothing, np.broadcast_to(np.tri(9) / np.arange(1, 10)[:, None], nothing.shape), 1e-5
     )
