@@ -59,7 +59,7 @@ def test_given_letters_get_their_answers(task):
     text = "ABBBACCA"
     data = measuring.spell(task, text)
     assert data.answers.tolist() == [program.solve(task, text)]
-    assert "".join(program.load(task).LETTERS[letter] for letter in data.letters[0]) == text
+    assert "".join(program.load(task).Task().prettify(data.inputs).ravel()) == text
 
 
 def test_a_score_is_the_accuracy_and_the_loss_of_keras():
