@@ -40,6 +40,11 @@ def measured(name, label, head):
     return [float(number) for number in re.findall(r"\d+\.?\d*", cell)]
 
 
+def one_hot(text, alphabet=" ABC"):
+    """Return the vectors of the letters of a text, float (letters, letters of the alphabet)."""
+    return np.eye(len(alphabet))[[alphabet.index(letter) for letter in text]]
+
+
 def attend(query, vectors):
     """Return dot products, logits, weights and weighted mean; the vectors are keys and values in one."""
     products = np.array(vectors, dtype=float) @ query
@@ -115,11 +120,10 @@ def test_counting():
         assert (attend(query, unit)[2] @ unit[[1, 0, 2, 3]] == attend(query, unit)[3]).all() == same
     calculations.append(softmaxes((2, 1, 0, -1), (16, 8, 0, -8)))
     calculations.append([(1.4, 2.4, 5.4, 2.4 / 5.4, np.exp(1.4))])
-    letters, prices = dict(zip(" ABC", unit, strict=True)), dict(zip(" ABC", (0, 3, 5, 1), strict=True))
     shop = []
     for query in ((0, 2.8, 0, 0), (0, 0, 2.8, 0)):
-        weights, mean = attend(query, [letters[letter] for letter in "AB BC"])[2:]
-        shop += [weights, mean, [weights @ [prices[letter] for letter in "AB BC"]]]
+        weights, mean = attend(query, one_hot("AB BC"))[2:]
+        shop += [weights, mean, [weights @ one_hot("AB BC") @ (0, 3, 5, 1)]]
     calculations.append(shop)
     vectors = np.array([(1, 3, 5, 7), (2, 6, 10, 14)])
     normalized = [(vector - vector.mean()) / vector.std() for vector in vectors]
@@ -135,7 +139,7 @@ def shares():
     """Return the shares of none to three 'A's among five letters, their exps, and the sums of all exps."""
     ratio, found = np.exp(1.4), []
     for count, sequence in enumerate(("BCBCB", "ABCBC", "AABCB", "AAABC")):
-        weights = attend((0, 2.8, 0, 0), np.eye(4)[[" ABC".index(letter) for letter in sequence]])[2]
+        weights = attend((0, 2.8, 0, 0), one_hot(sequence))[2]
         share = weights[[letter == "A" for letter in sequence]].sum()
         assert share == pytest.approx(count * ratio / (count * ratio + 5 - count))
         found.append([share, count * ratio, count * ratio + 5 - count])
@@ -144,9 +148,8 @@ def shares():
 
 def doubled():
     """Return the weight of two 'A's with the slider at 1 and 2, of two and three at 0, of four usually."""
-    letters = np.eye(4)[[" ABC".index(letter) for letter in pictures.SHOWN[1]]]
     weights, usual = (
-        play.weights("counting", letters)["attention"][0],
+        play.weights("counting", one_hot(pictures.SHOWN[1]))["attention"][0],
         measured("lesson_1", "measured", "4")[0],
     )
     return [weights[7:9].sum(), (weights[7:9] ** 2).sum() / (weights**2).sum(), 0.2, 0.3, usual]
@@ -157,8 +160,7 @@ def doubled():
 )
 def test_printed_weights(task, name):
     """The lists of numbers in the printed sample of a lesson: weights of the page's model, or its norms."""
-    letters = "ABC" if task == 3 else " ABC"
-    inputs = np.eye(len(letters))[[letters.index(letter) for letter in pictures.SHOWN[task]]]
+    inputs = one_hot(pictures.SHOWN[task], "ABC" if task == 3 else " ABC")
     arrays, _ = programs.read(play.FOLDER / "checkpoints" / f"{name}.npz")
     known = [row for each in play.weights(name, inputs).values() for row in each]
     known.append(np.linalg.norm(arrays.get("positional_encoding", [[[0]]])[0], axis=-1))
@@ -229,8 +231,9 @@ def test_words():
     other = np.array([(0, 4), *ASKS[1:]])
     of_she, of_two_names = self_attention(WORDS, other)[2][2], self_attention(WORDS[[0, 0, 1, 2]])[2][3]
     assert of_she.argmax() == 1
-    letters = np.eye(4)[[" ABC".index(letter) for letter in pictures.SHOWN[2]]]
-    plain, asking = (play.weights(name, letters) for name in ("difference", "difference_self_att"))
+    plain, asking = (
+        play.weights(name, one_hot(pictures.SHOWN[2])) for name in ("difference", "difference_self_att")
+    )
     after = [
         measured("lesson_2", f"{label}, 1,000 steps", "sequences right")[0] for label in ("plain", ASKING)
     ]
@@ -282,7 +285,7 @@ def test_signal():
         first += attend(query, vectors)
     hands = [(np.sin(place), np.cos(place)) for place in range(3)] + [(np.cos(1),)]
     text = np.array(list(pictures.SHOWN[3]))
-    weights = play.weights("signal_pos_enc", np.eye(3)[["ABC".index(letter) for letter in text]])
+    weights = play.weights("signal_pos_enc", one_hot(text, "ABC"))
     of_first, (of_decoder,) = weights["encoder_layer_1/attention"][0], weights["attention"]
     shares = [of_first[text == letter].sum() for letter in "ABC"]
     most = measured("lesson_3", "`--pos_enc`, twenty runs", "right")[:1]
