@@ -57,15 +57,6 @@ def trained(tmp_path_factory):
 
 
 @pytest.fixture
-def uncompiled():
-    """Train step by step: to compile takes longer than a few steps, and rounds only a little differently."""
-    config = program.load(1).tf.config
-    config.run_functions_eagerly(True)
-    yield
-    config.run_functions_eagerly(False)
-
-
-@pytest.fixture
 def copy_of(trained, tmp_path):
     """Return a function from a variant to a folder with its model that a test may spoil."""
     return lambda variant: shutil.copytree(trained(str(variant)).savepath, tmp_path / "models")

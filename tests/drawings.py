@@ -16,10 +16,10 @@ def drawn(monkeypatch):
     """
     shown = []
 
-    def run(task, *flags):
+    def run(task, *flags, **options):
         pyplot.close("all")
         shown.clear()
-        output = program.output_of(task, *flags)
+        output = program.output_of(task, *flags, **options)
         paths = [pathlib.Path(path) for path in program.plots(output)]
         figures = {path.stem: figure for path, figure in zip(paths, shown, strict=True)}
         for path in paths:

@@ -86,11 +86,13 @@ class Output(io.StringIO):
             signal.raise_signal(signal.SIGINT)
 
 
-def in_process(task, *flags, stop=None):
+def in_process(task, *flags, stop=None, compiled=True):
     """Run main(argv) in this process and return a subprocess.CompletedProcess, as `run` does.
 
-    Ctrl-C is pressed when the program has said what `stop` says, a str or None.
+    Ctrl-C is pressed when the program has said what `stop` says, a str or None. To compile takes
+    longer than a few training steps, which do without it, and then round a little differently.
     """
+    load(task).tf.config.run_functions_eagerly(not compiled)
     output, errors, status = Output(stop), io.StringIO(), 0
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         try:
@@ -103,9 +105,9 @@ def in_process(task, *flags, stop=None):
     return subprocess.CompletedProcess(flags, status, output.getvalue(), errors.getvalue())
 
 
-def output_of(task, *flags):
+def output_of(task, *flags, **options):
     """Run main(argv) in this process, without anything on standard error, and return its standard output."""
-    completed = in_process(task, *flags)
+    completed = in_process(task, *flags, **options)
     assert completed.returncode == 0 and not messages(completed), completed
     return completed.stdout
 

@@ -160,7 +160,7 @@ SIZES = [  # The other variants that are there, flags of the model, and the leng
 
 @pytest.mark.parametrize(("task", "others", "flags", "length", "outputs"), SIZES)
 def test_other_sizes_train_test_and_plot_beside_other_variants(
-    task, others, flags, length, outputs, drawn, trained, uncompiled, tmp_path
+    task, others, flags, length, outputs, drawn, trained, tmp_path
 ):
     """A variant is asked for too early, trained as the answer says, and replaces no file of another one."""
     savepath, flags = tmp_path / "new" / "my models", flags.split()
@@ -172,7 +172,7 @@ def test_other_sizes_train_test_and_plot_beside_other_variants(
     there = [pathlib.Path(copy) for copy in copies]
     before = [path.read_bytes() for path in there]
     steps = ("--steps", 2, "--print_every", 1, "--plotpath", tmp_path / "plots")
-    output, figures = drawn(task, *advice, "--test", "--plot", *steps)
+    output, figures = drawn(task, *advice, "--test", "--plot", *steps, compiled=False)
     for path, content in zip(there, before, strict=True):
         assert path.read_bytes() == content
         path.unlink()
@@ -185,10 +185,11 @@ def test_other_sizes_train_test_and_plot_beside_other_variants(
     assert (len(printed["input"]), len(printed["prediction"])) == (length, outputs)
 
 
-def test_a_seed_repeats_a_training_and_each_flag_makes_a_difference(uncompiled, tmp_path):
+def test_a_seed_repeats_a_training_and_each_flag_makes_a_difference(tmp_path):
     def losses(*flags):
         steps = ("--steps", 2, "--print_every", 1, "--savepath", tmp_path)
-        return tuple(program.losses(program.output_of(1, "--train", *steps, *flags)).values())
+        output = program.output_of(1, "--train", *steps, *flags, compiled=False)
+        return tuple(program.losses(output).values())
 
     usual = losses("--seed", 0)
     assert losses("--seed", 0) == usual
@@ -196,10 +197,10 @@ def test_a_seed_repeats_a_training_and_each_flag_makes_a_difference(uncompiled, 
     assert len({usual, *others, losses("--seed", 2), losses(), losses()}) == 6
 
 
-def test_how_often_it_prints_does_not_change_the_training(trained, uncompiled, tmp_path):
+def test_how_often_it_prints_does_not_change_the_training(trained, tmp_path):
     """Up to rounding. The last seven training steps are a call of their own."""
     flags = ("--steps", 57, "--print_every", 25, "--seed", 1, "--savepath", tmp_path)
-    lines = program.output_of(1, "--train", *flags).splitlines()[:3]
+    lines = program.output_of(1, "--train", *flags, compiled=False).splitlines()[:3]
     assert [int(line.split()[1]) for line in lines] == [25, 50, 57]
     assert program.contents(tmp_path)[1]["step"] == 57
     usual = trained("1").stdout.splitlines()[0]

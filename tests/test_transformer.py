@@ -218,10 +218,10 @@ def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeyp
     assert f"{right / 10000:.2%} of first" in output
 
 
-def test_other_sizes_train_test_and_plot(drawn, uncompiled, tmp_path):
+def test_other_sizes_train_test_and_plot(drawn, tmp_path):
     flags = ("--pairs", 8, "--layers", 1, "--heads", 1, "--hidden", 2, "--steps", 2, "--print_every", 1)
     paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
-    output, figures = drawn("transformer", "--train", "--test", "--plot", *flags, *paths)
+    output, figures = drawn("transformer", "--train", "--test", "--plot", *flags, *paths, compiled=False)
     training, testing, loss = re.fullmatch(r"(.+?)\n(\n.+\n)(.+)\n", output, re.DOTALL).groups()
     printed = last_page.parse(testing)
     assert len(printed.words) == 32 and not printed.pets and list(program.losses(training)) == [1, 2]
