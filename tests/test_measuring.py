@@ -86,6 +86,8 @@ def test_the_parts_of_lesson_1_are_those_of_its_model():
     squares = weights.numpy() ** 2
     expected = squares / squares.sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(lesson.with_factor(model, data, 2)[1], expected, atol=1e-5)
+    one_vector, one_deviation = lesson.same_for_all(of_the_page("counting"))
+    assert one_vector > 0.8 and one_deviation < 0.1  # As in the laboratory.
 
 
 def test_the_counting_curve_is_its_formula_where_the_ratio_is_known():
