@@ -7,6 +7,7 @@ import re
 import zipfile
 
 import numpy as np
+import program
 from browser import PAGE
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -99,12 +100,16 @@ def rewritten(path, compress=False, **changes):
     return file.getvalue()
 
 
+def described(path, settings=None, **changes):
+    """Return the bytes of a checkpoint that tells other things of itself, or has other settings."""
+    _, description = program.read(path)
+    description = {**description, "settings": {**description["settings"], **(settings or {})}, **changes}
+    return rewritten(path, description=json.dumps(description))
+
+
 def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(trained, tmp_path, page):
-    (saved,) = trained("1").savepath.glob("*.npz")
+    saved, transformer = (program.checkpoint(trained(name).savepath) for name in ("1", "transformer"))
     whole = saved.read_bytes()
-    with np.load(saved) as archive:
-        description = json.loads(archive["description"].item())
-    other = json.dumps(description | {"settings": description["settings"] | {"heads": 2}})
     archive = io.BytesIO()
     zipfile.ZipFile(archive, "w").writestr("letter.txt", "no model")
     edited = "a model of an edited main.py"
@@ -117,8 +122,11 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(trained, tmp_p
         rewritten(saved, compress=True): ("compressed",),
         archive.getvalue(): ("no checkpoint",),
         rewritten(saved, description=None): ("no checkpoint",),
-        rewritten(saved, description=json.dumps(description | {"task": "<b>Chess"})): ("<b>Chess",),
-        rewritten(saved, description=other): (edited, "heads=2"),
+        described(saved, task="<b>Chess"): ("<b>Chess",),
+        described(saved, {"heads": 2}): (edited, "heads=2"),
+        described(saved, {"vocab_size": 3.5}): (edited, "vocab_size=3.5"),
+        described(transformer, {"heads": 0}): ("an edited transformer.py", "heads=0"),
+        described(transformer, {"heads": 3}): ("an edited transformer.py", "3 heads"),
         rewritten(saved, value_layer=np.zeros((4, 64), np.float32)): (edited, "value_layer"),
         rewritten(saved, query=None): (edited, "query is missing"),
         rewritten(saved, query=np.zeros((1, 3, 32), np.float32)): (edited, "1 × 3 × 64"),

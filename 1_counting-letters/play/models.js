@@ -459,6 +459,7 @@ class Transformer extends Model {
   selfAttention(name, vectors, before) {
     const hidden = this.settings.hidden;
     const depth = hidden / this.settings.heads;
+    refuse(depth % 1 !== 0, `${hidden} numbers cannot be divided among ${this.settings.heads} heads`, this.program);
     const queries = matmul(vectors, this.array(`${name}/W_Q`, hidden, hidden));
     const keys = matmul(vectors, this.array(`${name}/W_K`, hidden, hidden));
     const values = matmul(vectors, this.array(`${name}/W_V`, hidden, hidden));

@@ -92,8 +92,10 @@ function readCheckpoint(buffer, Kind) { // Return the model; .task and .step are
   refuse(!has(TASKS, task), `it is a model of ${task}, which is none of those that this page knows`);
   const program = TASKS[task].prototype.program;
   for (const name of Object.keys({ ...SETTINGS[task], ...description.settings })) {
-    const strange = typeof description.settings[name] !== typeof SETTINGS[task][name];
-    refuse(strange, `its setting ${name}=${description.settings[name]} is not one of ${program}`, program);
+    const value = description.settings[name];
+    const whole = typeof value !== "number" || (Number.isInteger(value) && value >= (name === "enc_layers" ? 0 : 1));
+    const strange = typeof value !== typeof SETTINGS[task][name] || !whole;
+    refuse(strange, `its setting ${name}=${value} is not one of ${program}`, program);
   }
   const arrays = {};
   for (const name of Object.keys(files)) {
