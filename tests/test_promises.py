@@ -198,8 +198,9 @@ def test_numbers_that_are_none_are_never_saved(task, copy_of):
     """Neither where the loss shows it, nor where only the weights do."""
     savepath = copy_of(task)
     flags = ("--train", *SMALL[task], "--seed", 1, "--lr", "1e9", "--savepath", savepath)
-    for save_every in (5, 1):
-        every = ("--save_every", save_every)
-        program.refused(program.in_process(task, *flags, *every, compiled=False), 1, "--lr")
-        assert save_every == 1 or step_in(savepath, task) == LAST[task]
+    for every in (("--print_every", 5), ("--save_every", 1)):
+        completed = program.in_process(task, *flags, *every, compiled=False)
+        program.refused(completed, 1, "--lr")
+        assert "nan" not in completed.stdout
+        assert every[1] == 1 or step_in(savepath, task) == LAST[task]
     assert all(np.isfinite(array).all() for array in program.contents(savepath)[0].values())
