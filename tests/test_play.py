@@ -129,9 +129,9 @@ def test_the_transformer(page):
 
 
 RULERS = """
-    return [...document.querySelectorAll("#answers [data-answer]")].map((item) => {
+    return [...document.querySelectorAll("#rulers [data-reading]")].map((item) => {
         const place = (one) => parseFloat(one.style.left) / 100;
-        const { weight, reading } = item.querySelector("[data-reading]").dataset;
+        const { weight, reading } = item.dataset;
         const ruler = [...item.querySelectorAll(".count")].map(place);
         return [Number(weight), Number(reading), place(item.querySelector(".pointer")), ...ruler];
     });

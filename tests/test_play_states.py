@@ -85,7 +85,7 @@ def test_a_page_from_right_to_left_keeps_its_heatmaps(page):
     page.driver.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
     assert page.driver.execute_script(CHOSEN) == ["attention", 0, 0, 1]
     page.find("attention").send_keys(Keys.ARROW_RIGHT)
-    assert page.find("attention").get_attribute("value") == "1.05"
+    assert page.find("attention").get_attribute("value") == "1.1"
 
 
 def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):

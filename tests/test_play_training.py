@@ -71,7 +71,7 @@ def test_both_kinds_train_and_become_models(page):
     page.visit("#train")
     page.command("Page.bringToFront")
     assert page.seen()["shown"] == ["train"]
-    page.find("start").click()
+    page.button("It will").click()
     page.wait(lambda: page.is_on("stop"))
     page.wait(lambda: page.is_on("start"), 120)
     pair = page.driver.execute_script(PAIR)

@@ -30,23 +30,19 @@ const GROUPS = {
   },
 };
 const HINTS = {
-  counting: "Move the slider to 2. What does it answer now? Where do the ▼ stand? Then move weight from " +
-    "one 'A' to the other by hand, and from an 'A' to a 'B'.",
-  counting_equal: "All weights of this model were equal while it was trained, so its slider starts at 0. " +
-    "It counts all the same. Now slide to 1: its heatmap is as bright as a learnt one, and yet no answer " +
-    "in its training ever depended on these weights.",
-  counting_fixed: "Nobody trained these weights: each row gives its own letter a hundred times another's " +
-    "weight. Why does it confuse four with five? Look at how little the ▼ moves.",
+  counting: "Move the slider to 2. What does it answer now?",
+  counting_equal: "Its weights were equal in all its training, and it counts. Slide to 1: its heatmap is as bright " +
+    "as a learnt one.",
+  counting_fixed: "Each row gives its own letter a hundred times another's weight. Why does it confuse four with " +
+    "five?",
   difference: "Set the slider to 0. What is left of the counts, and of |A − B|?",
-  difference_self_att: "Set one slider to 0, then the other. What changes? To which answer does |A − B| " +
-    "attend?",
+  difference_self_att: "Set one slider to 0, then the other. What changes?",
   signal: "The first letter is the signal: how often does it come again? Swap it with another letter. Does " +
     "the answer follow?",
   signal_pos_enc: "The first letter is the signal: how often does it come again? Swap it with another " +
-    "letter, and watch the row of the answer.",
+    "letter. Does the answer follow?",
   signal_no_encoder: "This model has a single attention. Slide to 0: what is left?",
-  transformer: "Here is all of it: every head of both layers. Choose a cell, and see its query and its key. End " +
-    "the text with Cleo: which cells are bright now? Then set one layer's slider to 0, and the other's.",
+  transformer: "Every head of both layers. End the text with Cleo: which cells are bright now?",
   own: "If you edited the model in your main.py, this page cannot know: it computes what the original " +
     "would. Was yours trained with equal weights? Then set the slider to 0.",
 };

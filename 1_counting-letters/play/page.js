@@ -22,10 +22,10 @@ function make(tag, properties, ...inside) { // Return a new element; a text insi
   return element;
 }
 
-function colourAt(colours, place) { // Return [red, green, blue] at a place from 0 to 1 of a scale of colours.
-  const position = Math.min(Math.max(place, 0), 1) * (colours.length - 1);
-  const lower = colours[Math.floor(position)];
-  const upper = colours[Math.ceil(position)];
+function colourAt(place) { // Return [red, green, blue] at a place from 0 to 1 of the scale of colours.
+  const position = Math.min(Math.max(place, 0), 1) * (VIRIDIS.length - 1);
+  const lower = VIRIDIS[Math.floor(position)];
+  const upper = VIRIDIS[Math.ceil(position)];
   return [0, 2, 4].map((start) => {
     const from = parseInt(lower.slice(start, start + 2), 16);
     const to = parseInt(upper.slice(start, start + 2), 16);
@@ -33,27 +33,27 @@ function colourAt(colours, place) { // Return [red, green, blue] at a place from
   });
 }
 
-function paint(cell, place) { // Give a cell its colour, and its number the better one of black and white.
-  const colour = colourAt(VIRIDIS, place);
+// One scale for all weights of the page: the same colour is the same weight everywhere. A root tells small weights
+// apart. With this one, numbers turn from white to black at .13, not among the bright cells of ten letters.
+function placeOnScale(weight) {
+  return weight ** 0.4;
+}
+
+function paintWeight(cell, weight) { // Give a cell its colour, and its number the better one of black and white.
+  const colour = colourAt(placeOnScale(weight));
   const linear = colour.map((part) => (part <= 10 ? part / 3295 : ((part / 255 + 0.055) / 1.055) ** 2.4));
   const luminance = dot(linear, [0.2126, 0.7152, 0.0722]); // As WCAG has it; 0.179 is as far from both.
   cell.style.backgroundColor = `rgb(${colour})`;
   cell.style.color = luminance > 0.179 ? "#000" : "#fff";
 }
 
-// One scale for all weights of the page: the same colour is the same weight everywhere. A square root tells small
-// weights apart.
-function paintWeight(cell, weight) {
-  paint(cell, Math.sqrt(weight));
-}
-
 function drawScale() { // Return what tells which colour is which weight.
-  const stops = range(21).map((index) => `rgb(${colourAt(VIRIDIS, index / 20)})`);
+  const stops = range(21).map((index) => `rgb(${colourAt(index / 20)})`);
   const colours = make("div", { className: "colours" });
   colours.style.backgroundImage = `linear-gradient(to right, ${stops.join(", ")})`;
   const ends = [0, 0.05, 0.2, 0.5, 1].map((weight) => {
     const mark = make("small", {}, weight % 1 ? share(weight) : String(weight));
-    mark.style.left = `${100 * Math.sqrt(weight)}%`;
+    mark.style.left = `${100 * placeOnScale(weight)}%`;
     return mark;
   });
   return [colours, make("p", { className: "ends", "aria-hidden": "true" }, ...ends)];

@@ -6,6 +6,7 @@
 //   id       its name in an address: #vote, or #model=counting&letters=AB
 //   title    in the navigation
 //   place    the id of its section in the page
+//   first    the id of what has the focus after a link in another view
 //   start()  once, before it is shown for the first time: what it listens to
 //   open(words)  it is shown now; words are those of the address (URLSearchParams), or none after a click
 //   address()  what stands after the # while it is shown
@@ -13,7 +14,7 @@
 // and whatever else it consists of. It asks Shell.writeAddress() whenever its address changes.
 
 const Shell = {
-  views: [Ask, Row, Vote, Models, Train], // In the order of the navigation; the first is the one that opens.
+  views: [Ask, Row, Vote, Train, Models], // In the order of the navigation; the first is the one that opens.
   view: null, // Which is shown.
   started: new Set(), // Which have been shown.
   entering: false, // Whether one has just gone to another view.
@@ -96,9 +97,20 @@ const Shell = {
     return make("a", { href: hash, onclick: Shell.follow }, text);
   },
 
+  goOn(view) { // By what was pressed in another view, and is gone: the focus goes along.
+    Shell.go(view);
+    $(view.first).focus({ preventScroll: true });
+  },
+
   follow(event) { // Not as the browser would: inside srcdoc that would leave the page.
     event.preventDefault();
-    Shell.go(Shell.views.find((view) => event.currentTarget.hash === `#${view.id}`));
+    const link = event.currentTarget;
+    const view = Shell.views.find((one) => link.hash === `#${one.id}`);
+    if (link.closest("nav")) {
+      Shell.go(view);
+    } else {
+      Shell.goOn(view);
+    }
   },
 
   readAddress() {
@@ -130,7 +142,7 @@ const Shell = {
   },
 };
 
-// On the site of the project there are links. As a single file the page knows no address: there it names them.
+// On the site of the project there are links. As a single file the page knows no address.
 function linkLessons() {
   const online = location.protocol.startsWith("http");
   const link = (address, text) => (online ? make("a", { href: address }, text) : text);
@@ -138,10 +150,12 @@ function linkLessons() {
     ["../3_signal/transformer.html", "the transformer"],
     ["../3_signal/did_it_need_attention.html", "the last chapter"]];
   const line = ["This page belongs to ", link("../", "attention-primer"),
-    ", an introduction to attention with programs to run: "];
-  places.forEach((place, index) => line.push(index ? ", " : "", link(...place)));
+    ", an introduction to attention with programs to run"];
+  if (online) {
+    places.forEach((place, index) => line.push(index ? ", " : ": ", link(...place)));
+    $("onward").replaceChildren(link("./", "Lesson 1 builds such models, line by line →"));
+  }
   $("links").replaceChildren(...line, ".");
-  $("onward").replaceChildren(link("./", `Lesson 1 builds such models, line by line${online ? " →" : "."}`));
   $("home").replaceChildren(link("../", "attention-primer"));
 }
 

@@ -56,7 +56,8 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
 const Models = {
   id: "model",
   title: "Models",
-  place: "playing", // The id of its section.
+  place: "playing",
+  first: "model",
   name: "", // In the library: what is shown,
   model: null,
   tokens: [], // its letters or words,
@@ -200,7 +201,6 @@ const Models = {
     say(wrong);
     $("stage").classList.toggle("old", wrong !== "");
     if (wrong) {
-      $("brief").textContent = wrong;
       return;
     }
     const sameModel = Models.name === name;
@@ -245,7 +245,6 @@ const Models = {
     }
     orderOf(Models.seen).forEach(Models.colourHeatmaps);
     Models.drawAnswers();
-    Models.drawBrief();
     Models.explain(Models.chosen);
     $("put_back").hidden = !Models.moves.length;
   },
@@ -274,7 +273,6 @@ const Models = {
     $("kind").textContent = model.task === "Transformer" ? "Words, of" : "Letters, of";
     $("usual").textContent = model.task === "Transformer" ? "Usual words" : "Usual letters";
     $("known").textContent = model.known;
-    $("answers").classList.toggle("ruled", model.task === "Counting Letters");
     $("ruled").hidden = model.task !== "Counting Letters";
     $("letters").setAttribute("autocapitalize", model.task === "Transformer" ? "none" : "characters");
     $("controls").classList.toggle("words", model.task === "Transformer");
@@ -287,31 +285,21 @@ const Models = {
 
   drawAttention(id) {
     const trainedAt = Models.model.trainedAt;
-    const slider = make("input", { type: "range", id, min: 0, max: 3, step: 0.05, value: trainedAt });
+    const slider = make("input", { type: "range", id, min: 0, max: 3, step: 0.1, value: trainedAt });
     slider.setAttribute("list", "marks");
     slider.setAttribute("aria-label", `${titleOf(id)}: logits times`);
-    let held = false; // A pointer snaps to 0, 1, 2 and 3; the keys go step by step.
+    const turnTo = (factor) => Models.change({ factors: { ...Models.factors, [id]: factor } });
     let before = trainedAt;
     slider.onpointerdown = () => {
-      held = true;
       before = Models.seen[id].factor;
     };
-    slider.onpointerup = () => {
-      held = false;
+    slider.onpointercancel = () => turnTo(before); // The finger wanted to scroll, and only began here.
+    slider.oninput = () => turnTo(Number(slider.value));
+    const turnBack = () => {
+      turnTo(trainedAt);
+      slider.focus(); // The button is gone.
     };
-    slider.onpointercancel = () => { // The finger wanted to scroll, and only began here.
-      held = false;
-      Models.change({ factors: { ...Models.factors, [id]: before } });
-    };
-    slider.oninput = () => {
-      const nearest = Math.round(slider.value);
-      if (held && Math.abs(slider.value - nearest) < 0.12) {
-        slider.value = nearest;
-      }
-      Models.change({ factors: { ...Models.factors, [id]: Number(slider.value) } });
-    };
-    const turnBack = () => Models.change({ factors: { ...Models.factors, [id]: trainedAt } });
-    const back = make("button", { onclick: turnBack }, `Back to × ${trainedAt}`);
+    const back = make("button", { id: `${id} back`, onclick: turnBack }, `Back to × ${trainedAt}`);
     const names = ["0: all equal", "1", "2", "3"];
     names[trainedAt] = `${trainedAt}: as trained`;
     const marks = names.map((name, factor) => make("span", { style: `left: ${(100 * factor) / 3}%` }, name));
@@ -416,6 +404,7 @@ const Models = {
     $(id).value = seen.factor;
     $(id).setAttribute("aria-valuetext", `times ${seen.factor}`);
     $(`${id} factor`).textContent = shownAs;
+    $(`${id} back`).style.visibility = seen.factor === Models.model.trainedAt ? "hidden" : ""; // Its place is kept.
   },
 
   explainSlider() { // Say what a slider shows, and what it does not.
@@ -429,7 +418,7 @@ const Models = {
       "those of its training. They do not show that the ", make("b", {}, "task"), " needs such weights. To find that " +
       `out, one trains a model with equal weights${train ? ": " : ", as in the last chapter."}`);
     if (train) {
-      shows.append(make("button", { onclick: Train.enter }, "Train one with equal weights"));
+      shows.append(make("button", { onclick: () => Shell.goOn(Train) }, "Train one with equal weights"));
     }
     return [make("p", {}, slider), shows];
   },
@@ -439,6 +428,7 @@ const Models = {
     const tokens = Models.tokens;
     const right = model.answers(tokens);
     const outputs = model.outputs(tokens);
+    $("rulers").replaceChildren(...(model.ruler || []).map(Models.drawRuler));
     $("answers").replaceChildren(...model.shown(tokens).map((step) => {
       const name = outputs[step];
       const chances = Models.chances[step];
@@ -449,44 +439,17 @@ const Models = {
       item.dataset.answer = answer;
       item.dataset.chances = chances.join(" ");
       item.dataset.told = `${name}: ${answer}, ${judged.textContent.replace(/[✓✗] /, "")}`;
-      const line = make("p", { className: "beside" }, make("span", {}, `${name}: `, make("b", {}, answer),
-        ` (${percent(Math.max(...chances))})`), judged);
-      item.append(line);
-      if (model.ruler) {
-        Models.drawRuler(item, line, step);
-      }
+      item.append(make("p", { className: "beside" }, make("span", {}, `${name}: `, make("b", {}, answer),
+        ` (${percent(Math.max(...chances))})`), judged));
       return item;
     }));
   },
 
-  drawBrief() { // The answers in one line, for a phone: it stays in sight while one slides.
-    if (Models.taken) {
-      $("brief").textContent = "Now choose another cell of this row.";
-      return;
-    }
-    const model = Models.model;
-    const parts = model.shown(Models.tokens).map((step, index) => {
-      const item = $("answers").children[index];
-      const right = !item.dataset.told.includes("should be");
-      const sign = item.dataset.told.endsWith("right") ? " ✓" : "";
-      const name = model.outputs(Models.tokens)[step].replace("count of ", "");
-      const first = model.task === "Transformer" ? "" : `${name} `;
-      const last = model.task === "Transformer" ? ` ${percent(Math.max(...Models.chances[step]))}` : "";
-      const text = `${first}${item.dataset.answer}${right ? sign : " ✗"}${last}`;
-      return make("span", { className: right ? "right" : "wrong" }, text);
-    });
-    $("brief").replaceChildren(model.task === "Transformer" ? "Next: " : "Answers: ", ...parts.slice(-8));
-  },
-
-  drawRuler(item, line, step) {
-    const ruler = Models.model.ruler[step];
+  drawRuler(ruler, step) { // Where a row's weight is, among those that are usual for each count.
     const own = Models.model.letters[step + 1];
     const weight = ownWeight(Models.tokens, own, Models.seen.attention.heads[0].weights[step]);
     const reading = largest(ruler.map((usualWeight) => -Math.abs(usualWeight - weight)));
-    const text = make("span", { className: "reading" }, `weight ${share(weight)}, usual for ${reading}`);
-    text.dataset.weight = weight;
-    text.dataset.reading = reading;
-    line.append(text);
+    const text = make("p", { className: "quiet" }, `${own}: weight ${share(weight)}, usual for ${reading}`);
     const pointer = make("span", { className: "pointer", style: `left: ${100 * weight}%` }, "▼");
     const ends = [-1, -1]; // Where the last number stands in each of two lines: there is to be room for the next.
     const counts = ruler.map((usualWeight, count) => {
@@ -494,7 +457,10 @@ const Models = {
       ends[count % 2] = room ? usualWeight : ends[count % 2];
       return make("span", { className: "count", style: `left: ${100 * usualWeight}%` }, room ? count : "");
     });
-    item.append(make("div", { className: "axis", "aria-hidden": "true" }, pointer, ...counts));
+    const drawn = make("div", {}, text, make("div", { className: "axis", "aria-hidden": "true" }, pointer, ...counts));
+    drawn.dataset.weight = weight;
+    drawn.dataset.reading = reading;
+    return drawn;
   },
 
   explain(place) { // Choose a cell: its row is shown, and what comes of it.
@@ -615,13 +581,8 @@ const Models = {
   take(place) {
     const allowed = Models.seen[place.id].heads[place.head].allowed(place.row, place.column);
     Models.taken = allowed ? place : null;
-    if (onPhone()) { // One needs to see the other cells.
-      Models.closeSheet();
-    } else {
-      Models.openSheet();
-    }
+    Models.openSheet();
     Models.explain(Models.chosen);
-    Models.drawBrief();
     Models.cellAt(place).focus();
     announce(allowed ? "Weight taken. Go to another cell of this row and press Enter." :
       "This word comes later: there is no weight to take.");
@@ -630,14 +591,12 @@ const Models = {
   leave() {
     Models.taken = null;
     Models.explain(Models.chosen);
-    Models.drawBrief();
     Models.cellAt(Models.chosen).focus();
     announce("The weight stays where it was.");
   },
 
   put(from, place) { // Give all of a cell's weight to another one of its row.
     Models.taken = null;
-    Models.drawBrief();
     Models.chosen = place;
     const allowed = Models.seen[place.id].heads[place.head].allowed(place.row, place.column);
     if (!sameRow(from, place) || from.column === place.column || !allowed) {

@@ -24,14 +24,17 @@ const KINDS_OF_TRAINING = { // What multiplies the logits, and what is said of i
 const SCORED_EVERY = 500; // Milliseconds: scores take time that the training could have.
 const DRAWN_EVERY = 100;
 
-const COMPARISON = "If the model with equal weights counts, the task does not need learnt weights. If it had " +
-  "failed, that alone would prove nothing: it might only train badly. No two runs get the same score, so train a " +
-  "few of each before you say which kind is better.";
+const UNLIKE_ASK = "Trained with equal weights, a model counts. The one in Ask learnt to choose: made equal, it guesses.";
+const COMPARISON = "If the model with equal weights counts, the task does not need others. Had it failed, that alone " +
+  "would prove nothing: it might only train badly. Scores differ: train a few before you say which kind is better.";
 
 const Train = {
   id: "train",
   title: "Train",
   place: "train",
+  get first() {
+    return $("guess").hidden ? "start" : "first_guess";
+  },
   guess: "", // Whether the one with equal weights "will" count, or "won’t".
   pair: [], // The current pair: { kind, training, points, right, at }: losses ([step, loss]), and a score at a step.
   curves: [], // Of all runs, the newest last: { kind, points }.
@@ -76,11 +79,6 @@ const Train = {
     return "train";
   },
 
-  enter() { // From anywhere.
-    Shell.go(Train);
-    $("start").focus();
-  },
-
   draw() {
     for (const { kind, training, right, at } of Train.pair) {
       drawVoted($(`forming_${kind}`), training.model, training.model.usual, "judged");
@@ -114,8 +112,7 @@ const Train = {
     });
     Train.curves = [...Train.curves, ...Train.pair].slice(-8);
     $("guess").hidden = true; // One knows by then.
-    $("stop").hidden = false;
-    $("start").classList.add("main");
+    $("start").hidden = $("stop").hidden = false;
     turn("start", false);
     turn("stop", true);
     announce("Training. The scores come at the end; Stop ends it earlier.");
@@ -159,7 +156,6 @@ const Train = {
     Train.draw();
     turn("start", true);
     turn("stop", false);
-    $("start").textContent = "Train two others";
     const { right, at } = Train.pair.find((one) => one.kind === "equal");
     const guessed = Train.guess && at === STEPS ? `You guessed it ${Train.guess}: ` +
       `${right.toLocaleString("en")} of 1,000 right. ` : "";
@@ -171,7 +167,8 @@ const Train = {
     }
     Train.pair.forEach(Train.keep);
     announce(Train.pair.map(({ kind, right }) => `${KINDS_OF_TRAINING[kind].short}: right for ${right} of 1,000`).join("; "));
-    $("compare").replaceChildren(make("details", {}, make("summary", {}, "What does it show?"), make("p", {}, COMPARISON)));
+    $("compare").replaceChildren(make("p", { className: "lead" }, right > 500 ? UNLIKE_ASK : ""),
+      make("details", {}, make("summary", {}, "What does it show?"), make("p", {}, COMPARISON)));
   },
 
   keep({ kind, training, right }) { // In the menu of models, and in the table.

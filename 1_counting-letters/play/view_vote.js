@@ -2,7 +2,7 @@
 
 const LINEUP = ["counting_equal", "counting", "counting_fixed"];
 const UNVEILED = {
-  counting_equal: "It was trained with equal weights: each row takes the same from every letter, always.",
+  counting_equal: "Each row takes the same from every letter, from the first training step on.",
   counting: "It learnt its weights, together with everything else.",
   counting_fixed: "We fixed its weights: a row takes a hundred times as much from its own letter as from " +
     "another. Only the rest was learnt.",
@@ -11,6 +11,7 @@ const Vote = {
   id: "vote",
   title: "Vote",
   place: "vote",
+  first: "vote_0",
   votes: [0, 0, 0], // In class: for each of the three models.
   inClass: false, // Whether votes are counted, and answers are shown before.
   mine: null, // Whoever is alone: for which model.
@@ -153,8 +154,8 @@ const Vote = {
       $("vote_length").textContent = wrong;
       return;
     }
-    const other = tokens.length === model.length ? "" : ` The models have only met ${model.length}.`;
-    $("vote_length").textContent = `${tokens.length === 1 ? "1 letter" : `${tokens.length} letters`}.${other}`;
+    $("vote_length").textContent = tokens.length === model.length ? "" :
+      `Length: ${tokens.length}. The models have only met ${model.length}.`;
     Vote.tokens = tokens;
     Vote.draw();
     if (Shell.view !== Vote || !(Vote.inClass || Vote.revealed)) { // It is only just being opened, or hides them.
