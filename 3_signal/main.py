@@ -54,6 +54,7 @@ def folder(text):
 
 HERE = pathlib.Path(__file__).absolute().parent
 ABOUT = f"{TASK}. Begin with --train --test --plot. Defaults are in brackets."
+# Without a usage, an error is one line.
 parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=ABOUT, allow_abbrev=False)
 parser.formatter_class = argparse.MetavarTypeHelpFormatter
 flag = parser.add_argument
@@ -365,7 +366,7 @@ def train(args):
             save_model(args, model, step)
             print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         else:
-            print(f"main.py: stopped at step {step}; an earlier {path} stays", file=sys.stderr)
+            print(f"main.py: stopped; step {step} is not saved, {path} is as it was", file=sys.stderr)
         sys.exit(130)
     print(f"Training complete!\nModel saved to {shown(args.checkpoint)}.", flush=True)
     return model, losses

@@ -86,6 +86,7 @@ def folder(text):
 
 HERE = pathlib.Path(__file__).absolute().parent
 ABOUT = "A model that looks things up. Begin with --train --test --plot. Defaults are in brackets."
+# Without a usage, an error is one line.
 parser = argparse.ArgumentParser(
     "transformer.py", usage=argparse.SUPPRESS, description=ABOUT, allow_abbrev=False
 )
@@ -163,9 +164,9 @@ if __name__ == "__main__":
 
 # The main.py beside this file prepares the imports, saves files and shows pictures. In a notebook, a plain
 # `import main` could find another lesson's.
-lesson = importlib.util.spec_from_file_location("lesson_3", HERE / "main.py")
-lesson_3 = importlib.util.module_from_spec(lesson)
-lesson.loader.exec_module(lesson_3)
+specification = importlib.util.spec_from_file_location("lesson_3", HERE / "main.py")
+lesson_3 = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(lesson_3)
 lesson_3.parser.prog = parser.prog  # Its messages begin with our name.
 
 import matplotlib.pyplot as pyplot
@@ -314,7 +315,7 @@ class Transformer(tf.keras.Model):
 
 
 def train(args):
-    """Train a model and save it; print its loss, the mean over the steps of a call.
+    """Train a model and save it; print the mean loss of the last training steps, 50 at most.
 
     A loss that is not finite ends the program. Ctrl-C ends it, too, and saves the model. But an
     earlier model stays if this training has not yet saved a checkpoint of its own.
@@ -371,7 +372,7 @@ def train(args):
             save_model(args, model, step)
             print(f"transformer.py: stopped; step {step} is saved in {path}", file=sys.stderr)
         else:
-            print(f"transformer.py: stopped at step {step}; an earlier {path} stays", file=sys.stderr)
+            print(f"transformer.py: stopped; step {step} is not saved, {path} is as it was", file=sys.stderr)
         sys.exit(130)
     print(f"Training complete!\nModel saved to {shown(args.checkpoint)}.", flush=True)
     return model, losses
