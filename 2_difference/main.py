@@ -107,7 +107,7 @@ def parse_arguments(argv=None, saved=None):
             parser.error(f"argument --{name}: it is {value} in {shown(args.checkpoint)}; leave it out")
     if args.input == "":
         parser.error("argument --input: the text is empty; write one such as ABBC")
-    if not args.train and (args.plot or args.sample_len or args.input):
+    if args.input or args.sample_len or (args.plot and not args.train):
         args.test = True
     if not (args.train or args.test):
         parser.exit(2, parser.format_help())

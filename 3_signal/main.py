@@ -112,7 +112,7 @@ def parse_arguments(argv=None, saved=None):
         parser.error("argument --input: the text is empty; write one such as BBABC")
     if args.signal is not None and len(args.signal) != 1:
         parser.error(f"argument --signal: takes one letter, not {args.signal!r}")
-    if not args.train and (args.plot or args.signal or args.input):
+    if args.input or args.signal or (args.plot and not args.train):
         args.test = True
     if not (args.train or args.test):
         parser.exit(2, parser.format_help())

@@ -137,7 +137,7 @@ def parse_arguments(argv=None, saved=None):
     for name, value in (saved or {}).items():
         if args.settings[name] != value:
             parser.error(f"argument --{name}: it is {value} in {shown(args.checkpoint)}; leave it out")
-    if not args.train and (args.plot or args.input is not None):
+    if args.input is not None or (args.plot and not args.train):
         args.test = True
     if not (args.train or args.test):
         parser.exit(2, parser.format_help())

@@ -409,7 +409,7 @@ def test_in_class():
 
 
 def test_a_mask_for_attend():
-    """The line that an exercise of the last page adds to what an exercise of Lesson 1 has written."""
+    """The line that an exercise of the transformer page adds to what an exercise of Lesson 1 has written."""
     source = program.script(1).with_name("README.md").read_text(encoding="utf-8")
     (attend_,) = re.findall(r"( +def attend\(.*?return weights @ value, weights\n)", source, re.DOTALL)
     page = " ".join(text(3, "transformer.md").split())

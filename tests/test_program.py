@@ -172,7 +172,8 @@ def test_other_sizes_train_test_and_plot_beside_other_variants(
     there = [pathlib.Path(copy) for copy in copies]
     before = [path.read_bytes() for path in there]
     steps = ("--steps", 2, "--print_every", 1, "--plotpath", tmp_path / "plots")
-    output, figures = drawn(task, *advice, "--test", "--plot", *steps, compiled=False)
+    test = ("--sample_len", length) if task == 1 else ("--test",)  # What shows a test's sequence tests.
+    output, figures = drawn(task, *advice, *test, "--plot", *steps, compiled=False)
     for path, content in zip(there, before, strict=True):
         assert path.read_bytes() == content
         path.unlink()

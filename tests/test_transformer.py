@@ -1,4 +1,4 @@
-"""The transformer of the last page: its texts and its attention, what it prints and draws."""
+"""The transformer: its texts and its attention, what it prints and draws."""
 
 import collections
 import itertools
@@ -8,7 +8,7 @@ import pathlib
 import re
 
 import drawings
-import last_page
+import names_and_pets
 import numpy as np
 import program
 import pytest
@@ -33,7 +33,7 @@ def test_each_text_introduces_pairs_and_asks_for_them(pairs, transformer):
         first = next((place for place in range(2 * pairs) if text[2 * place] in text[: 2 * place : 2]), pairs)
         numbers[first] += 1
         assert introduced == first  # After a question comes no new name.
-        right = last_page.answers(text)
+        right = names_and_pets.answers(text)
         assert all(text[place + 1] == pet for place, pet in right.items())
         said.update(text[1 : 2 * first : 2])
         asked[text[: 2 * first : 2].index(text[-2]), first] += 1
@@ -143,7 +143,7 @@ def test_a_short_training_beats_the_guesser(short, transformer):
     assert lines[-3:-1] == ["Training complete!", f"Model saved to {short.savepath / 'transformer.npz'}."]
     assert [pathlib.Path(path).name for path in program.plots(lines[-1])] == ["transformer_loss.png"]
     assert measured.lowest_loss(4) < float(losses[1000]) < float(losses[50])
-    printed = last_page.parse(
+    printed = names_and_pets.parse(
         program.output_of("transformer", "--test", "--seed", 1, "--savepath", short.savepath)
     )
     assert printed.accuracy > 100 * measured.guesser(4) + 20
@@ -155,12 +155,14 @@ def test_a_short_training_beats_the_guesser(short, transformer):
 def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, drawn, transformer):
     flags = ("--test", "--plot", "--seed", 3, "--savepath", short.savepath, "--plotpath", tmp_path / "new")
     output, figures = drawn("transformer", *flags, *(() if text is None else ("--input", text)))
-    printed = last_page.parse(output)
+    printed = names_and_pets.parse(output)
     words, questions = printed.words, printed.questions
     assert text is None and len(words) == 16 or " ".join(words).lower() == text.lower()
     assert text is not None or len(set(words[:8:2])) == 4
     assert list(figures) == ["transformer_layer_1", "transformer_layer_2"]
-    assert {int(question["place"]): question["truth"] for question in questions} == last_page.answers(words)
+    assert {int(question["place"]): question["truth"] for question in questions} == names_and_pets.answers(
+        words
+    )
 
     known = transformer.vocabulary(4)
     read = words[: int(questions[-1]["place"]) + 1]
@@ -213,8 +215,8 @@ def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeyp
     for part in np.split(texts, 10):
         predicted = model(part[:, :-1])[0].numpy()[:, 8].argmax(axis=-1)
         for text, prediction in zip(part.tolist(), predicted):
-            assert min(last_page.answers(text)) == 8
-            right += prediction == last_page.answers(text)[8]
+            assert min(names_and_pets.answers(text)) == 8
+            right += prediction == names_and_pets.answers(text)[8]
     assert f"{right / 10000:.2%} of first" in output
 
 
@@ -223,7 +225,7 @@ def test_other_sizes_train_test_and_plot(drawn, tmp_path):
     paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
     output, figures = drawn("transformer", "--train", "--test", "--plot", *flags, *paths, compiled=False)
     training, testing, loss = re.fullmatch(r"(.+?)\n(\n.+\n)(.+)\n", output, re.DOTALL).groups()
-    printed = last_page.parse(testing)
+    printed = names_and_pets.parse(testing)
     assert len(printed.words) == 32 and not printed.pets and list(program.losses(training)) == [1, 2]
     drawings.check_losses(figures["transformer_loss"], training)
     assert list(figures) == [

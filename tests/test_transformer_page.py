@@ -1,4 +1,4 @@
-"""What the last page and its laboratory say of the transformer."""
+"""What the transformer page and its laboratory say of the transformer."""
 
 import code
 import itertools
@@ -8,7 +8,7 @@ import sys
 import textwrap
 from unittest import mock
 
-import last_page
+import names_and_pets
 import numpy as np
 import program
 import pytest
@@ -19,8 +19,8 @@ from experiments import transformer as measured
 
 
 def test_code_and_commands_of_the_page_are_those_of_the_program(tmp_path):
-    page = last_page.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
-    source = " ".join(last_page.SCRIPT.read_text(encoding="utf-8").split())
+    page = names_and_pets.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
+    source = " ".join(names_and_pets.SCRIPT.read_text(encoding="utf-8").split())
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     blocks = [block for block in blocks if "import" not in block and "load_model" not in block]
     assert len(blocks) >= 4 and all(" ".join(block.split()) in source for block in blocks)
@@ -33,11 +33,11 @@ def test_code_and_commands_of_the_page_are_those_of_the_program(tmp_path):
 
 
 def test_the_first_sample_of_the_page_is_as_it_is_printed():
-    page = last_page.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
+    page = names_and_pets.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
     (sample,) = re.findall(r"\n\n((?:    .*\n|\n)+?    Accuracy .*\n)", page)
-    printed = last_page.parse("\n" + re.sub("^    ", "", sample.lstrip("\n"), flags=re.MULTILINE))
+    printed = names_and_pets.parse("\n" + re.sub("^    ", "", sample.lstrip("\n"), flags=re.MULTILINE))
     (question,) = printed.questions
-    assert question["truth"] == last_page.answers(printed.words)[8] and len(question["heads"]) == 4
+    assert question["truth"] == names_and_pets.answers(printed.words)[8] and len(question["heads"]) == 4
     assert [place for _, _, place, *_ in printed.pets] == [1, 3, 5, 7]
 
 

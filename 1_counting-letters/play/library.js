@@ -24,7 +24,7 @@ const GROUPS = {
     signal_no_encoder: ["counts the first letter, positions, one attention",
       "3_signal: python3 main.py --train --pos_enc --enc_layers 0 --lr 0.01 --seed 1"],
   },
-  "The last page": {
+  "The transformer": {
     transformer: ["a transformer: looks up whose pet it is, in words",
       "3_signal: python3 transformer.py --train --seed 1"],
   },

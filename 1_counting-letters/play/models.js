@@ -355,7 +355,7 @@ class Signal extends Model {
   }
 }
 
-// The last page's model, as in transformer.py, for one text
+// The transformer, as in transformer.py, for one text
 
 const NAMES = "Anna Ben Cleo Dan Eva Finn Gus Hana Ian Jill Kai Lena Max Nora Omar Pia".split(" ");
 const PETS = "dog cat owl hen pig rat frog goat fish duck crab toad newt pony lamb mole".split(" ");

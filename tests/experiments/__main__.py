@@ -27,8 +27,8 @@ from . import (
     play,
     results,
     trainings,
+    transformer,
 )
-from . import transformer as last_page
 
 MODELS = pathlib.Path(__file__).with_name("models")
 LESSONS = {
@@ -37,12 +37,12 @@ LESSONS = {
     "2_expected": lesson_2_expected,
     3: lesson_3,
     "3_layers": lesson_3_layers,
-    "3_transformer": last_page,
+    "3_transformer": transformer,
 }
 
 
 def lesson(text):
-    """Return the name of a lesson, an int or, for the last page, a str."""
+    """Return the name of a lesson, an int or, for the transformer, a str."""
     return int(text) if text.isdigit() else text
 
 

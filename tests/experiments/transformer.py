@@ -1,4 +1,4 @@
-"""The last page's model: where a transformer must look, and what it does where it looks."""
+"""The transformer: where a transformer must look, and what it does where it looks."""
 
 import collections
 import contextlib
@@ -21,7 +21,7 @@ def setup(edit=None, flags=""):
 
 
 AS_IT_IS, UNMASKED = setup(), setup("J")
-FIRST_EQUAL, SECOND_EQUAL, ONE_LAYER = setup("G 1"), setup("G 2"), setup(flags="--layers 1")
+FIRST_EQUAL = setup("G 1")
 # Where it may look: what a page calls a row, and what is trained with --layers, if any, and an edit.
 LOOKS = {
     "as it is": (None, ""),
@@ -281,7 +281,7 @@ def compare_scores(title, groups, each=False, head="right"):
 
 
 def report(cache):
-    """Print the figures of the last page and of its laboratory, with the models of a trainings.ModelCache."""
+    """Print the figures of the transformer page and its laboratory, with a trainings.ModelCache."""
     for pairs, text in ((4, "four pairs"), (8, "eight pairs")):
         row = [text, f"{guesser(pairs):.2%}", f"{lowest_loss(pairs):.4f}"]
         measuring.table("By counting", ["", "the guesser is right", "the lowest loss"], [row])

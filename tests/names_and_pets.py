@@ -1,4 +1,4 @@
-"""The transformer of the last page: its program, a short training of it, and what it prints."""
+"""The transformer of names and pets: its program, a short training of it, and what it prints."""
 
 import re
 import types
