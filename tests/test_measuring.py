@@ -8,7 +8,7 @@ import re
 import numpy as np
 import program
 import pytest
-from experiments import formula, measuring, play, programs
+from experiments import formula, lesson_3_layers, measuring, play, programs, results, transformer
 
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in program.FOLDERS}
 
@@ -71,6 +71,55 @@ def test_a_score_is_the_accuracy_and_the_loss_of_keras():
     right, loss = measuring.score(logits, answers)
     keras = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     assert right == pytest.approx(0.4) and loss == pytest.approx(float(keras(answers, logits)), abs=1e-5)
+
+
+def ranges(name, title):
+    """Return a table of the results, a dict from a label to (least, most, unit) of each column."""
+    _, _, section = results.path(name).read_text(encoding="utf-8").partition(f"\n### {title}\n")
+    rows = {}
+    for label, _, cell in results.tables(section.partition("\n### ")[0]):
+        _, *ends = re.findall(r"-?[\d.]+", cell)
+        column = [*map(float, ends), 10.0 ** -len(ends[0].partition(".")[2])]
+        rows.setdefault(label, []).append([number / (100 if "%" in cell else 1) for number in column])
+    return rows
+
+
+def test_what_is_measured_of_a_model_of_the_page_is_about_what_the_results_say(monkeypatch):
+    """It is one training run of many: outside their range at most as far as this is wide."""
+    names = "counting", "difference", "difference_self_att", "signal_pos_enc", "transformer"
+    counting, plain, asking, signal, reads = map(of_the_page, names)
+    lengths = LESSONS[1].right_by_length([counting], (5, 9, 10, 11, 20))[0]
+    monkeypatch.setattr(measuring, "new_data", functools.partial(measuring.new_data, samples=2000))
+    inside, of_signal = LESSONS[2].interventions, LESSONS[3].interventions.patched(signal)
+    states = {"plain": inside.first_states(plain), "`--self_att`": inside.first_states(asking)}
+    found = {
+        ("lesson_1", "Right, trained at length 10"): {"`main.py`": lengths},
+        ("lesson_1", "One vector or one deviation for all"): {
+            "`main.py`": LESSONS[1].interventions.same_for_all(counting)
+        },
+        ("lesson_2", "Right"): {"`--self_att`, 1,000 steps": LESSONS[2].scores(asking)},
+        ("lesson_2", "On letters"): {
+            "plain": inside.preference(plain),
+            "`--self_att`": inside.preference(asking),
+        },
+        ("lesson_2", "The difference step's weights on output steps"): {
+            label: inside.on_counts(those) for label, those in states.items()
+        },
+        ("lesson_2", "The weights of all output steps are changed"): inside.with_other_weights(asking),
+        ("lesson_2", "Flipped"): inside.flipped(asking),
+        ("lesson_2", "Activation patching"): inside.patched(asking),
+        ("lesson_3", "From another sequence"): of_signal,
+        ("lesson_3", "The signal's row"): {"after 2,000, twenty runs": LESSONS[3].signal_row(signal)},
+        ("lesson_3_layers", "More layers"): {"one": lesson_3_layers.look(signal)},
+        ("lesson_3_transformer", "Where heads attend"): {"as it is": transformer.where_heads_attend(reads)},
+        ("lesson_3_transformer", "Changed after the training"): transformer.right_if_equal(reads),
+    }
+    for table, rows in found.items():
+        measured = ranges(*table)
+        for label, numbers in rows.items():
+            for number, (least, most, unit) in zip(numbers, measured[label], strict=True):
+                far = max(most - least, unit)
+                assert least - far <= number <= most + far, (table, label, number)
 
 
 # --- Lesson 1 -------------------------------------------------------------------------------------------

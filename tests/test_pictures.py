@@ -3,12 +3,14 @@
 import re
 import types
 
+import matplotlib.colors as colors
 import matplotlib.pyplot as pyplot
 import numpy as np
 import pytest
 from experiments import (
     by_formula,
     diagrams,
+    drawing,
     lesson_1,
     lesson_3,
     measuring,
@@ -42,8 +44,29 @@ def numbers(figure):
 
 
 def bars(axes):
-    """Return the heights of all bars of a plane."""
-    return np.array([patch.get_height() for patch in axes.patches])
+    """Return the heights of all bars of a plane, each of which has its height as a number."""
+    heights = np.array([patch.get_height() for patch in axes.patches])
+    said = [float(text.get_text().replace(",", "").replace("−", "-")) for text in axes.texts]
+    assert said == pytest.approx(heights, abs=0.00501, rel=0.004)
+    return heights
+
+
+def lines_of_weight(figure):
+    """Return the orange lines of a page: where each begins and ends, float (lines, 2, 2), and its width."""
+    drawn = [text for text in figure.axes[0].texts if getattr(text, "arrow_patch", None)]
+    drawn = [line for line in drawn if colors.same_color(line.arrow_patch.get_edgecolor(), drawing.WEIGHT)]
+    ends = np.array([(line.xyann, line.xy) for line in drawn])
+    return ends, [line.arrow_patch.get_linewidth() for line in drawn]
+
+
+def places(figure, row):
+    """Return the texts of a row of a page, 0 at the top, from the left to the right, and where they are."""
+    found = [(*text.get_position(), text.get_text()) for text in figure.axes[0].texts if text.get_text()]
+    height = sorted({down for _, down, _ in found})[row]
+    across, words = zip(
+        *sorted((across, text) for across, down, text in found if down == height), strict=True
+    )
+    return words, np.array(across)
 
 
 def lines(figure):
@@ -62,6 +85,13 @@ def check(picture, *expected):
     figure = picture()
     for line, other in zip(lines(figure), expected, strict=True):
         assert line == pytest.approx(list(other), abs=0.00501)
+    rectangles = [patch for patch in figure.axes[0].patches if type(patch) is pyplot.Rectangle]
+    scales = []  # All bars of a picture have one, by the numbers at their ends.
+    for patch in rectangles:
+        end = patch.get_x() + patch.get_width() + 0.15, patch.get_y() + patch.get_height() / 2
+        (text,) = (one for one in figure.axes[0].texts if one.get_position() == pytest.approx(end))
+        scales.append(patch.get_width() / float(text.get_text()))
+    assert scales == pytest.approx(scales[:1] * len(scales), rel=0.1)
     return figure
 
 
@@ -98,6 +128,10 @@ def test_dot_products_and_softmax():
     figure = by_formula.two_arrows()
     arrows = [[text for text in axes.texts if hasattr(text, "xy")] for axes in figure.axes[1:]]
     drawn = [[np.array(arrow.xy) for arrow in pair] for pair in arrows]
+    assert len({tuple(query) for _, query in drawn}) == 1  # One query, four keys.
+    for pair in arrows:
+        shades = [arrow.arrow_patch.get_edgecolor() for arrow in pair]
+        assert all(map(colors.same_color, shades, (drawing.KEY, drawing.QUERY)))
     products = [key @ query for key, query in drawn]
     assert numbers(figure) == sorted(products)
     assert products[1] == 0 and products[2] < 0 and products[3] == 2 * products[0] > 0
@@ -105,6 +139,13 @@ def test_dot_products_and_softmax():
     for logits, exps, weights in (heights[:3], heights[3:]):
         assert exps == pytest.approx(np.exp(logits)) and weights == pytest.approx(special.softmax(logits))
     assert heights[3] * 8 == pytest.approx(heights[0])
+
+
+def check_fan(figure, query, weights):
+    """Check that orange lines go from all three words below to a query above, as thick as the weights."""
+    (_, across), (ends, widths) = places(figure, -1), lines_of_weight(figure)
+    assert ends[..., 0] == pytest.approx(np.array([(word, across[query]) for word in across]), abs=0.5)
+    assert (np.argsort(widths) == np.argsort(weights)).all()
 
 
 def test_she_finds_anna():
@@ -117,7 +158,8 @@ def test_she_finds_anna():
     assert weights.argmax() == 0 and weights[0] > 0.8
     check(by_formula.she, query[2], *rows, mean, vectors[2], vectors[2] + mean)
     every = special.softmax(query @ key.T / 2**0.5, axis=1)
-    check(by_formula.words, (vectors + every @ value).ravel(), weights, vectors.ravel())
+    figure = check(by_formula.words, (vectors + every @ value).ravel(), weights, vectors.ravel())
+    check_fan(figure, 2, weights)
 
 
 def test_examples_of_the_lessons():
@@ -165,11 +207,28 @@ def test_a_recurrent_decoder_attends_to_all_states_of_the_encoder():
     states = np.array([(1, 0, 0), (0.5, 1, 0), (0.25, 0.5, 1)])
     queries = np.array([(4, -4, 0), (0, 0, 4), (0, 4, -4)])
     weights = special.softmax(queries @ states.T / 3**0.5, axis=1)
-    check(diagrams.recurrent, *map(np.ravel, (queries, weights @ states, weights[1], states)))
+    figure = check(diagrams.recurrent, *map(np.ravel, (queries, weights @ states, weights[1], states)))
+    check_fan(figure, 1, weights[1])
 
 
 def test_what_is_left_of_a_word():
-    assert numbers(diagrams.memory()) == pytest.approx([0.0625, 0.125, 0.25, 0.5], abs=0.00501)
+    """And the question's thick line goes to the pet's word, which is the fourth."""
+    figure = diagrams.memory()
+    assert numbers(figure) == pytest.approx([0.0625, 0.125, 0.25, 0.5], abs=0.00501)
+    (words, across), (ends, widths) = places(figure, 1), lines_of_weight(figure)
+    assert words[6] == "Ben" and words[3] == "cat"
+    assert ends[np.argmax(widths), :, 0] == pytest.approx(across[[6, 3]])
+
+
+def test_a_norm_stands_beside_the_rail_or_on_it():
+    """Before its part, or after the sum of part and rail: each lower place on the page comes earlier."""
+    found = {}
+    for text in diagrams.block().axes[0].texts:
+        found.setdefault(text.get_text(), []).append(text.get_position())
+    norms, sums = (np.array(sorted(found[name])).reshape(2, 2, 2) for name in ("norm", "+"))
+    parts = np.array(sorted(found["attention"] + found["dense,\nReLU, dense"])).reshape(2, 2, 2)
+    assert (norms[0, :, 0] == parts[0, :, 0]).all() and (norms[1, :, 0] == sums[1, :, 0]).all()
+    assert (norms[0, :, 1] > parts[0, :, 1]).all() and (norms[1, :, 1] < sums[1, :, 1]).all()
 
 
 def test_regions():
@@ -210,6 +269,22 @@ def test_what_the_transformer_looks_at():
     expected = sorted([*names, weights["block_2/attention"][:, 8, 3].max()])
     for picture in (pictures.transformer_flow, pictures.transformer_heads):
         assert numbers(picture()) == pytest.approx(expected, abs=0.00501)
+    figure = pictures.transformer_flow()
+    _, (_, *across) = places(figure, -1)  # Of the words, not of their title.
+    looks = [
+        (0, 1),
+        (2, 3),
+        (4, 5),
+        (6, 7),
+        (3, 8),
+    ]  # Each goes from a name to its pet, the last to who asks.
+    assert lines_of_weight(figure)[0][..., 0] == pytest.approx(np.array(across)[looks])
+    axes = pictures.transformer_heads().axes[0]
+    for text in axes.texts:  # Each number is on the colour of its weight.
+        if re.fullmatch(r"\.\d\d", text.get_text()):
+            place = axes.transData.transform(text.get_position())
+            (cell,) = (one for one in axes.patches if one.get_window_extent().contains(*place))
+            assert cell.get_facecolor() == pytest.approx(pictures.BRIGHT(float(text.get_text())), abs=0.02)
 
 
 def test_each_training_run_is_a_dot():
@@ -219,6 +294,8 @@ def test_each_training_run_is_a_dot():
     _, *planes = pictures.choosing().axes
     for plane, head in zip(planes, ("four pairs, 1,500 steps", "eight pairs, 2,000 steps"), strict=True):
         dots = [line.get_xdata() for line in plane.lines if line.get_marker() == "o"]
+        (guessed,) = (line.get_xdata()[0] for line in plane.lines if line.get_linestyle() == "--")
+        assert guessed == 100 * transformer.guesser(4 if "four" in head else 8)
         drawn = [measuring.percent(np.array(rights) / 100) for rights in dots]
         assert drawn == [cells[label, head] for label in pictures.RUNS.values()]
 
@@ -248,7 +325,10 @@ def test_many_models_in_pictures(monkeypatch):
         assert bars(plane) == pytest.approx(weights, abs=1e-5)
 
     asking = of_the_page("difference_self_att")
-    of_a, of_b, of_c, itself = curves(pictures.step_3, asking)
+    of_a, of_b, of_c, itself = drawn = curves(pictures.step_3, asking)
+    named = {text.get_text(): text.get_position()[0] for text in pyplot.gcf().axes[1].texts}
+    for name, curve in (("the count of A", of_a), ("the count of B", of_b)):  # Each at its own peak.
+        assert max(drawn, key=lambda one: one[round(named[name]) + 6]) is curve
     assert of_a + of_b + of_c + itself == pytest.approx(np.ones(13), abs=1e-5)
     assert (of_a[7:] > 0.5).all() and (of_b[:6] > 0.5).all() and (of_c < 0.1).all()
 
@@ -264,10 +344,10 @@ def test_losses_in_pictures():
     """The median of many runs, or one run each, and the lowest loss that is possible."""
 
     def losses(setup, seed):
-        return [(step, (10 if setup == lesson_3.PLAIN else 20) + seed) for step in range(50, 2001, 50)]
+        return [(step, (10 if setup == lesson_3.PLAIN else 20) + seed**2) for step in range(50, 2001, 50)]
 
     cache = types.SimpleNamespace(losses=losses)
     drawn = [line[0] for line in curves(pictures.losses, cache)]
-    assert drawn == [15.5, 25.5, pytest.approx(0.8038, abs=0.0001)]
+    assert drawn == [40.5, 50.5, pytest.approx(0.8038, abs=0.0001)]
     drawn = [line[0] for line in curves(pictures.transformer_losses, cache)]
-    assert drawn == [*range(21, 27), transformer.lowest_loss(4)]
+    assert drawn == [21, 24, 29, 36, 45, 56, transformer.lowest_loss(4)]
