@@ -196,11 +196,7 @@ def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
     page.button("Leave it").send_keys(Keys.ENTER)
     assert active() == page.cell("attention", 0, 0) and "stays" in page.find("announced").text
     page.visit("#row")
-    for first in (
-        "vote_0",
-        "first_guess",
-        "model",
-    ):  # The links lead through the views, and the focus goes along.
+    for first in ("vote_0", "first_guess", "model"):  # Links lead from view to view: the focus goes along.
         next(one for one in page.all(".next a") if one.is_displayed()).send_keys(Keys.ENTER)
         assert active() == page.find(first)
     page.visit("#vote")
