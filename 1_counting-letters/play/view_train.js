@@ -59,7 +59,7 @@ const Train = {
     $("pair").replaceChildren(...Object.keys(KINDS_OF_TRAINING).map((kind) => {
       const { title, factor } = KINDS_OF_TRAINING[kind];
       const table = make("table", { id: `forming_${kind}`, "aria-label": `${title}: attention weights and answers` });
-      drawVoted(table, new Training(factor, 1).model, library.counting.model.usual, "judged");
+      drawVoted(table, new Training(factor, 1).model, library.counting.model.usual, "hidden");
       const section = make("section", { className: "box" }, make("h3", {}, title),
         make("div", { className: "picture" }, table), make("p", { id: `score_${kind}` }, "not trained yet"));
       section.dataset.kind = kind;

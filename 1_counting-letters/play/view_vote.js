@@ -182,8 +182,8 @@ const Vote = {
       const right = yield* measureRight(model, model.length, {});
       const open = make("button", { onclick: () => Models.openModel(LINEUP[index], Vote.tokens) },
         `Open Model ${index + 1}`);
-      const title = index === Vote.mine ? `You chose Model ${index + 1}` : `Model ${index + 1}`;
-      const score = make("p", {}, `${title}: `, make("b", {}, right), " of 1,000 right.");
+      const whose = `${index === Vote.mine ? "You chose " : ""}Model ${index + 1}: `;
+      const score = make("p", {}, make("span", { className: "whose" }, whose), make("b", {}, right), " of 1,000 right.");
       score.dataset.right = right;
       $(`reveal_${index}`).prepend(score);
       $(`reveal_${index}`).append(open);
