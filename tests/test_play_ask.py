@@ -18,7 +18,8 @@ SEEN = """
         words: all("#ask_words > *").map((word) => word.firstChild.textContent),
         weights: all("#ask [data-arc]").map((arc) => Number(arc.dataset.weight)),
         chances: all("#ask_chances [data-chance]").map((row) =>
-            [row.querySelector("span").textContent, Number(row.dataset.chance)]),
+            [row.querySelector("span").textContent, Number(row.dataset.chance),
+             parseInt(row.querySelector("small").textContent)]),
         answer: document.querySelector("#ask [data-answer]").dataset.answer,
     };
 """
@@ -87,8 +88,9 @@ class Asked:
         chances = reference.transformer(self.settings, [self.words.index(word) for word in seen["words"]])[-1]
         np.testing.assert_allclose(seen["weights"], reference.weights[self.last][self.head][-1], atol=1e-5)
         assert seen["answer"] == self.words[chances.argmax()]
-        for word, chance in seen["chances"]:
+        for word, chance, percent in seen["chances"]:
             assert chance == pytest.approx(chances[self.words.index(word)], abs=1e-5)
+            assert percent == pytest.approx(100 * chance, abs=0.5001)
         page.wait(lambda: self.are_thick(page, seen["weights"]), 5)
         return seen
 
@@ -114,6 +116,8 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
         page.all(f'#ask [data-ask="{name}"]')[0].click()
         seen = asked.agrees(page)
         assert seen["answer"] == pet and seen["words"][-1] == name and max(seen["weights"]) > 0.9
+        (owned,) = page.all("#ask_words .found")  # In the first layer, this pet looks at its owner.
+        assert pet in owned.text and name in owned.text and len(page.all("#ask_arcs .first.mine")) == 1
     words = page.all("#ask_words > *")
     drag = webdriver.ActionChains(page.driver)
     drag.click_and_hold(arc(page, 5)).move_to_element(words[6]).move_to_element(words[7]).perform()
@@ -140,12 +144,17 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
     guessed = asked.agrees(page, factor=0)
     assert np.ptp(guessed["weights"]) < 1e-9 and guessed["answer"] != "cat"  # Who sees it first sees it fail.
     assert page.all("#ask_answer.wrong") and "cat" in page.find("ask_verdict").text
+    right = page.wait(lambda: page.driver.execute_script("return Ask.scores.equal"))
+    assert 0 < right < 450 and str(right) in page.find("ask_tells").text  # Who only guesses: 412.
     page.find("ask_other").click()
     other = asked.agrees(page, factor=0)["words"]
     assert other[::2] == seen["words"][::2] and other[1::2] != seen["words"][1::2]
     page.all('#ask [data-attend="learnt"]')[0].click()
     assert asked.agrees(page)["answer"] == other[5]
     assert not page.all("#ask_says .wrong")
+    page.all("#ask_words > *")[1].click()
+    page.find("ask_other").click()
+    asked.agrees(page)  # Other pets are looked up as it has learnt.
 
 
 def test_any_transformer_can_be_asked(page, tmp_path):
