@@ -107,3 +107,15 @@ def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
         assert 0 < place[0] < place[1] <= sheet[0] < 600
         page.find("cell_close").click()
         assert not page.find("cell").is_displayed()
+
+
+def test_on_a_phone_one_sees_what_a_moved_weight_does(page):
+    """Two taps and a press, from 'A' to 'B': then the sheet is gone, and the answers are in sight."""
+    page.screen(390, 667)
+    page.cell("attention", 0, 7).click()
+    page.button("Move this").click()
+    page.cell("attention", 0, 1).click()
+    assert not page.find("cell").is_displayed() and page.seen()["answers"] == ["1", "3", "2"]
+    place = "const { top, bottom } = arguments[0].getBoundingClientRect(); return [top, bottom]"
+    top, bottom = page.driver.execute_script(place, page.find("answers"))
+    assert 0 <= top < bottom <= 667

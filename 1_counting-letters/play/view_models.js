@@ -605,6 +605,10 @@ const Models = {
       return;
     }
     const move = { id: from.id, head: from.head, row: from.row, from: from.column, to: place.column };
+    if (onPhone()) { // One wants to see what the model answers now.
+      Models.closeSheet();
+      $("said").scrollIntoView({ block: "nearest" });
+    }
     Models.change({ moves: [...Models.moves, move] });
     announce(`Moved. ${[...$("answers").children].map((item) => item.dataset.told).join("; ")}`);
   },
