@@ -49,14 +49,14 @@ def test_the_example_is_that_of_lesson_1(page):
     page.driver.set_window_size(1280, 900)
     page.visit("#row")
     reaches(page, 0, False, False)
-    for step, shown in enumerate([(False, False)] * 3 + [(True, False)] * 2 + [(True, True)], start=1):
+    for step, shown in enumerate([(False, False)] * 3 + [(True, False), (True, True)], start=1):
         press(page, "next")
         reaches(page, step, *shown)
     press(page, "next")
     press(page, "back")
-    reaches(page, 5, True, False)
+    reaches(page, 4, True, False)
     press(page, "play")
-    reaches(page, 6, True, True)
+    reaches(page, 5, True, True)
     for owner, strength in enumerate((2.8, 6, 0, 8)):
         page.find("row_names").find_element(By.CSS_SELECTOR, f":nth-child({owner + 1})").click()
         move = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'));"
@@ -79,7 +79,7 @@ def test_what_was_asked_is_taken_to_its_row_by_link_and_by_address(page):
 
     def found():
         press(page, "average")
-        reaches(page, 6, True, True)
+        reaches(page, 5, True, True)
         chips = [chip.text for chip in page.all("#row_steps .chip")]
         return chips, chips[int(lines(page)[:, 3].argmax())]
 
@@ -104,7 +104,7 @@ def test_what_was_asked_is_taken_to_its_row_by_link_and_by_address(page):
 def test_a_finished_picture_where_nothing_may_move(page):
     page.stand_still()
     page.visit("#row")
-    reaches(page, 6, True, True)
+    reaches(page, 5, True, True)
 
 
 @pytest.mark.parametrize("factor", [1, 0, 1.5])
@@ -137,7 +137,7 @@ def test_a_row_of_a_model_is_the_formula(page, factor):
     products = query * keys[1]
     largest = products[np.argsort(-np.abs(products))[:4]]
     press(page, "average")
-    reaches(page, 6, True, True)
+    reaches(page, 5, True, True)
     told = [row.text.replace("−", "-").split()[-1] for row in page.all(".matter tr")]
     expected = [*largest, products.sum() - largest.sum(), products.sum()]
     np.testing.assert_allclose([float(number) for number in told], expected, atol=0.0051)

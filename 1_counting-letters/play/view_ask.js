@@ -4,6 +4,7 @@
 
 const EASE = 350; // Milliseconds that a change takes.
 const LEAST = 0.02; // A lighter line cannot be taken.
+const FAINT = 0.25; // A lighter line of the first layer is not drawn.
 
 // Return which head of the last layer gives the right pet the most weight, and which one of the first layer
 // gives each pet's owner the most: { finds, owns }.
@@ -48,7 +49,7 @@ const Ask = {
   animation: 0,
   dragged: null, // What is being dragged: { from, to, at }.
   dropped: null, // The line that was let go, on its way to its word: { to, at, left }, left from 1 to 0.
-  scores: {}, // How many of 1,000 new texts are right: { learnt, equal }.
+  score: null, // How many of 1,000 new texts are right with equal weights.
   stop: () => {}, // Stops that measurement.
 
   start() {
@@ -93,7 +94,7 @@ const Ask = {
     Ask.name = name;
     Ask.model = library[name].model;
     Ask.heads = headsOf(Ask.model);
-    Ask.scores = {};
+    Ask.score = null;
     Ask.change({ tokens: usual(Ask.model), equal: false, moves: [] });
   },
 
@@ -175,13 +176,10 @@ const Ask = {
   },
 
   measure() {
-    const kind = Ask.equal ? "equal" : "learnt";
     Ask.stop();
-    if (!has(Ask.scores, kind)) {
-      const model = Ask.model;
-      const factors = Ask.equal ? { [Ask.layer]: 0 } : {};
-      Ask.stop = inSlices(measureRight(model, model.length, factors), 8, (right) => {
-        Ask.scores[kind] = right;
+    if (Ask.equal && Ask.score === null) {
+      Ask.stop = inSlices(measureRight(Ask.model, Ask.model.length, { [Ask.layer]: 0 }), 8, (right) => {
+        Ask.score = right;
         Ask.tell();
       });
     }
@@ -243,6 +241,7 @@ const Ask = {
       link.href = `#${Row.textAddress()}`;
     }
     $("ask_title").textContent = asking;
+    $("ask_looks").style.visibility = Ask.equal || Ask.moves.length ? "hidden" : "visible"; // Its place stays.
     const right = Ask.model.answers(Ask.tokens)[Ask.last];
     const wrong = Ask.moves.length === 0 && Ask.answer !== right; // Of itself, not by one's hand.
     $("ask_answer").textContent = Ask.answer;
@@ -304,37 +303,33 @@ const Ask = {
       const rare = index === rows.length - 1 && chance < 0.01;
       list.children[index].style.visibility = rare ? "hidden" : "visible"; // Its place stays.
     });
-    const [strange] = rows.slice(-1);
-    const told = Math.max(...others) >= 0.01 && strange !== Ask.answer;
-    $("ask_strange").textContent = told ? `${strange} is not in this text.` : "";
+    $("ask_strange").textContent = Math.max(...others) >= 0.01 ? `${rows[rows.length - 1]} is not in this text.` : "";
   },
 
   tell() {
-    const asking = Ask.tokens[Ask.last];
-    const looked = largest(Ask.weights);
-    const word = Ask.tokens[looked];
     const strong = (...words) => make("strong", {}, ...words);
-    const strange = Ask.tokens.includes(Ask.answer) ? "" : ", not even in the text";
+    const lucky = Ask.answer === Ask.model.answers(Ask.tokens)[Ask.last] ? " Lucky!" : "";
+    const guess = ` can only guess: ${Ask.answer}.${lucky}`;
     const told = [];
     if (Ask.moves.length) {
       const { to } = Ask.moves[Ask.moves.length - 1];
       const target = Ask.tokens[to];
-      if (to % 2 === 0) {
+      const weight = Ask.weights[to];
+      if (weight < 0.5) {
+        told.push(strong(`${target} gives ${share(weight)}, the rest ${share(1 - weight)}: it says ${Ask.answer}.`));
+      } else if (to % 2 === 0) {
         const why = to === Ask.last ? "looks at itself" : "is a name";
-        told.push(strong(`${target} ${why}: no pet to find.`), ` So it guesses ${Ask.answer}${strange}.`);
+        told.push(strong(`${target} ${why}: no pet to find.`), ` It${guess}`);
       } else if (target === Ask.answer) {
         told.push(strong(`It says ${target}, since you made it look there.`), " Nothing else has changed.");
       } else {
-        told.push(strong(`It looks at ${target}, and says ${Ask.answer}${strange}.`), " The other heads look, too.");
+        told.push(strong(`It looks at ${target}, and says ${Ask.answer}.`), " The other heads look, too.");
       }
     } else if (Ask.equal) {
-      const { learnt, equal } = Ask.scores;
-      told.push(strong(`The same from every word: it guesses ${Ask.answer}${strange}.`));
-      if (has(Ask.scores, "equal")) {
-        told.push(` Right in ${equal.toLocaleString("en")} of 1,000 new texts`);
-        told.push(has(Ask.scores, "learnt") ? `; as it has learnt, in ${learnt.toLocaleString("en")}.` : ".");
-      }
+      told.push(strong(`It has learnt to choose. Now it${guess}`));
+      told.push(Ask.score === null ? "" : ` Right in ${Ask.score.toLocaleString("en")} of 1,000 new texts.`);
     } else {
+      const word = Ask.tokens[largest(Ask.weights)];
       const invitation = make("em", {}, `Drag the thick line from ${word} to another pet.`);
       told.push(strong("Now you choose. ", invitation));
     }
@@ -427,7 +422,7 @@ const Ask = {
   get owner() { // The place of the name that this pet looks at in the first layer, or −1.
     const weights = Ask.firstWeights()[Ask.keyed];
     const place = largest(weights);
-    return place % 2 === 0 && weights[place] > 0.12 ? place : -1;
+    return place % 2 === 0 && weights[place] > FAINT ? place : -1;
   },
 
   firstLines({ along, below, depth, rem }) { // Of each pet, in the first layer.
@@ -436,7 +431,7 @@ const Ask = {
       const [start, end] = [along[word], along[place]];
       const low = depth(start, end);
       const key = word === Ask.keyed && place === Ask.owner;
-      return weight < 0.12 || place === word ? "" : draw("path", { class: key ? "first mine" : "first",
+      return weight < FAINT || place === word ? "" : draw("path", { class: key ? "first mine" : "first",
         d: curve(below(start, 0), below(end, 0), [below(start, low), below(end, low)]),
         "stroke-width": 0.35 * rem * weight });
     }));

@@ -1,9 +1,9 @@
 "use strict";
 
 const STEPS_OF_A_ROW = [ // What the buttons say, and the step at which what they say is done.
-  ["compare", 1], ["scale", 2], ["softmax", 4], ["average", 6],
+  ["compare", 1], ["scale", 2], ["softmax", 4], ["average", 5],
 ];
-const LAST_STEP = 6;
+const LAST_STEP = 5;
 const READABLE = 4; // Up to so many numbers are boxes that one can read; more are a strip of colour.
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -51,7 +51,7 @@ function flyFrom(start, element, turn) { // Let an element begin where another o
     { duration: 700, delay: 50 * turn, easing: "ease-in-out", fill: "backwards" });
 }
 
-// One query against its keys, in six steps: compared, scaled, exp, shared, weighed, added up.
+// One query against its keys, in five steps: compared, scaled, exp, shared, averaged.
 class OneRow {
   constructor(container) {
     this.container = container;
@@ -236,7 +236,7 @@ class OneRow {
         cell.textContent = this.figure(this.columns[index][0], place);
       });
       one.weight.dataset.weight = row.weights[place];
-      one.value.style.setProperty("--fade", step < 5 ? 1 : 0.15 + (0.85 * row.weights[place]) / most);
+      one.value.style.setProperty("--fade", step < 5 ? 1 : 0.45 + (0.55 * row.weights[place]) / most);
       this.segments[place].style.width = `${100 * row.weights[place]}%`;
       this.segments[place].classList.toggle("slim", row.weights[place] < 0.07);
     });
@@ -323,7 +323,7 @@ class OneRow {
       const starts = this.lines.map((one) => one.length.getBoundingClientRect());
       this.segments.forEach((segment, place) => flyFrom(starts[place], segment, place));
     }
-    if (this.step === 6) {
+    if (this.step === 5) {
       const end = this.mean.firstChild.getBoundingClientRect();
       this.lines.forEach(({ value }, place) => {
         const copy = value.firstChild.cloneNode(true);
@@ -347,10 +347,8 @@ function sentences(opening, comparing, scaling, total, result, byHand = "") { //
     comparing,
     scaling,
     "Softmax, first half: exp makes every number positive, and large ones stand out.",
-    `Softmax, second half: divide by their sum, ${brief(total)}. Now they share one whole. These are the attention ` +
-      `weights${byHand}.`,
-    "Average: each value counts as much as its weight.",
-    `Average: add up. ${result}`,
+    `Softmax, second half: divide by their sum, ${brief(total)}. These are the attention weights${byHand}.`,
+    `Average: each value counts as much as its weight. ${result}`,
   ];
 }
 
@@ -371,13 +369,13 @@ function rowOfExample(text, strength) {
   const pet = gives[owners.indexOf(asked)];
   const [most, second = 0] = [...mean].sort((one, other) => other - one);
   const found = most === mean[pets.indexOf(pet)] && most > 2 * second;
-  const louder = strength < 4 ? ` Ask more loudly, and it becomes nearly all ${pet}, as in Ask.` : "";
+  const larger = strength < 4 ? ` A larger query: nearly all ${pet}.` : "";
   source.told = sentences(
     `${asked}’s pet? Each row is a pet: its key says whose it is, its value which.`,
     `Compare: multiply query and key, place by place, and add up. Only ${asked}’s key has its 1 where the query ` +
       `has ${twoPlaces(strength)}.`,
     `Scale: divide by √${owners.length}, since there are ${owners.length} numbers.`,
-    total, found ? `Mostly ${pet}!${louder}` : "Nobody could say whose pet was asked for.");
+    total, found ? `Mostly ${pet}!${larger}` : "Nobody could say whose pet was asked for.");
   return source;
 }
 
@@ -422,7 +420,7 @@ function rowOfModel(shown, place) {
       `${largestOne}.` : `Nothing is compared. We fixed these logits: ln ${FIXED} for its own letter, 0 for others.`,
     (compared ? `Scale: divide by √${numbers}, since there are ${size}.` : "Nothing to scale.") +
       (seen.factor === 1 ? "" : ` Then the slider: × ${short(seen.factor)}.`),
-    total, "This weighted mean of the values is what the row takes.",
+    total, "This weighted mean is what the row takes.",
     shown.moves.some((move) => sameRow(move, place)) ? ", with what you moved by hand" : "");
   return source;
 }
@@ -438,6 +436,7 @@ const Row = {
 
   start() {
     Row.steps = new OneRow($("row_steps"));
+    Row.steps.back.parentNode.before($("row_size"));
     $("row_names").onclick = ({ target }) => {
       if (has(target.dataset, "ask")) {
         Row.text = [...Row.text.slice(0, -1), target.dataset.ask];
@@ -547,7 +546,7 @@ const Row = {
 
   draw() {
     const { shown, steps } = Row;
-    $("row_example").hidden = shown !== null;
+    $("row_example").hidden = $("row_size").hidden = shown !== null;
     $("row_of_model").hidden = shown === null;
     Row.drawModels();
     if (!shown) {

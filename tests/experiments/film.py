@@ -122,12 +122,12 @@ class Film:
 def play(film):
     """Ask for Ben's pet, take the line to the owl, and let the model attend equally to all."""
     script = film.driver.execute_script
-    measured = "return has(Ask.scores, arguments[0])"
     learnt = film.weights()
-    for kind in ("equal", "learnt"):  # Measured before, so that the text says it at once.
-        script("document.querySelector(`[data-attend=${arguments[0]}]`).click()", kind)
-        while not script(measured, kind):
-            pass
+    press = "document.querySelector(`[data-attend=${arguments[0]}]`).click()"
+    script(press, "equal")
+    while script("return Ask.score === null"):  # Measured before, so that the text says it at once.
+        pass
+    script(press, "learnt")
     script("pointer.hidden = true")
     still = film.picture(2)
     script("pointer.hidden = false")
