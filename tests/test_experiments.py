@@ -219,8 +219,8 @@ def test_only_trains_and_prints_one_edit(one_edit, monkeypatch):
 
 def test_what_is_trained_is_kept_and_a_failure_is_one_line(one_edit, monkeypatch):
     cache = trainings.ModelCache(one_edit.folder)
-    with pytest.raises(trainings.TrainingError, match="^Task 1, edit A, .*--lr: must be .*$"):
-        cache.train([(BRIEF._replace(flags="--lr 0"), [1])])
+    with pytest.raises(trainings.TrainingError, match="^Task 1, edit A, .*--seed.*-1.*$"):
+        cache.train([(BRIEF, [-1])])  # The program has the seed, and refuses it.
     monkeypatch.setattr(trainings, "subprocess", None)  # None is needed.
     cache.train([(BRIEF, [1])])
     assert [step for step, _ in cache.losses(BRIEF, 1)] == [1, 2]
@@ -234,13 +234,15 @@ def test_what_is_trained_is_kept_and_a_failure_is_one_line(one_edit, monkeypatch
 def test_todays_text_loads_what_an_earlier_one_has_trained(one_edit, tmp_path, monkeypatch):
     changed = tmp_path / "1_counting-letters" / "main.py"
     changed.parent.mkdir()
-    changed.write_text(program.source(1) + "# The end.\n", encoding="utf-8")
+    changed.write_text(program.source(1) + "TODAY = True\n", encoding="utf-8")
     shutil.copy(program.script(1).with_name("experiments.md"), changed.parent)
     monkeypatch.setattr(programs, "ROOT", tmp_path)
+    monkeypatch.setattr(programs, "load", programs.load.__wrapped__)  # As in a process of its own.
     cache = trainings.ModelCache(one_edit.folder)
     monkeypatch.setattr(trainings, "subprocess", None)
     weights = cache.models(BRIEF, [1])[0](np.eye(4, dtype=np.float32)[None])[1]
     np.testing.assert_allclose(weights, 1 / 4, atol=1e-6)
+    assert cache.module(BRIEF.task, BRIEF.edit).TODAY
 
 
 # --- The results ----------------------------------------------------------------------------------------

@@ -261,12 +261,18 @@ def test_one_model_in_pictures():
     assert shares == pytest.approx([first[text == letter].sum() for letter in "ABC"])
 
 
-def test_what_the_transformer_looks_at():
+def test_what_the_transformer_looks_at(monkeypatch):
     """In the best heads, pets look at their names in layer 1, and the question at its pet in layer 2."""
     known, words = transformer.program().vocabulary(4), pictures.TEXT.split()
-    weights = play.weights("transformer", [known.index(word) for word in words])
+    read = [known.index(word) for word in words]
+    weights = play.weights("transformer", read)
     names = max((head[[1, 3, 5, 7], [0, 2, 4, 6]] for head in weights["block_1/attention"]), key=np.sum)
-    expected = sorted([*names, weights["block_2/attention"][:, 8, 3].max()])
+    found = weights["block_2/attention"][:, 8, 3].max()
+    text = types.SimpleNamespace(words=np.array([read]), first=8, asked=np.array([1]))
+    monkeypatch.setattr(transformer, "texts_of", lambda *_: text)
+    (model,) = set(of_the_page("transformer").models())
+    assert transformer.where_heads_attend(model) == pytest.approx((np.mean(names), found), abs=1e-5)
+    expected = sorted([*names, found])
     for picture in (pictures.transformer_flow, pictures.transformer_heads):
         assert numbers(picture()) == pytest.approx(expected, abs=0.00501)
     figure = pictures.transformer_flow()
