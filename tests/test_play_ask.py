@@ -144,7 +144,7 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
     guessed = asked.agrees(page, factor=0)
     assert np.ptp(guessed["weights"]) < 1e-9 and guessed["answer"] != "cat"  # Who sees it first sees it fail.
     assert page.all("#ask_answer.wrong") and "cat" in page.find("ask_verdict").text
-    right = page.wait(lambda: page.driver.execute_script("return Ask.scores.equal"))
+    right = page.wait(lambda: page.driver.execute_script("return Ask.score"))
     assert 0 < right < 450 and str(right) in page.find("ask_tells").text  # Who only guesses: 412.
     page.find("ask_other").click()
     other = asked.agrees(page, factor=0)["words"]
