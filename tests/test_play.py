@@ -187,6 +187,8 @@ def test_a_cell_explains_itself_to_the_end(trained, page):
         if (row, column) == (0, 4):
             cell = page.cell("attention", row, column)
             webdriver.ActionChains(page.driver).move_to_element(cell).click().perform()
+            lit = [name.get_property("textContent") for name in page.all("#stage .lit")]
+            assert lit == ["␣", "count of A"]  # What is the key, and what has the query.
         keys = (arrays["key_layer/kernel"] + arrays["key_layer/bias"])[[1, 3, 2, 2, 0, 1]]
         query = arrays["query"][0, row]
         logits = keys @ query / 8
@@ -197,6 +199,7 @@ def test_a_cell_explains_itself_to_the_end(trained, page):
         np.testing.assert_allclose(lines, columns, rtol=5e-3, atol=5.1e-3)
         assert letter in page.find("cell_title").text
         assert f"{weights[column]:.2f}"[1:] in page.find("cell_title").text
+        assert re.search(r"(\d+)(nd|th)", page.find("cell_title").text)[1] == str(column + 1)
         sums = weights @ keys + query
         normalized = (sums - sums.mean()) / np.sqrt(sums.var() + 1e-3)
         output = normalized * arrays["attention/layer_norm/gamma"] + arrays["attention/layer_norm/beta"]

@@ -134,6 +134,9 @@ def test_a_row_of_a_model_is_the_formula(page, factor):
     np.testing.assert_allclose(drawn["query"], [query], rtol=1e-3)
     np.testing.assert_allclose(drawn["key"], keys, rtol=1e-3)
     np.testing.assert_allclose(drawn["value"], [*keys, weights @ keys], rtol=1e-3, atol=1e-4)
+    press(page, "scale")
+    bars = [bar.text.replace("−", "-") for bar in page.all("#row_steps span.amount")]
+    np.testing.assert_allclose([float(bar) for bar in bars], factor * logits, atol=0.0051)
     products = query * keys[1]
     largest = products[np.argsort(-np.abs(products))[:4]]
     press(page, "average")
@@ -192,3 +195,4 @@ def test_weight_that_was_moved_by_hand_is_in_the_row_and_in_its_mean(page):
         np.testing.assert_allclose(mean, weights @ keys, rtol=1e-3, atol=1e-5)
         if box == "#cell_row":
             page.driver.execute_script("document.getElementById('cell_large').click()")
+            assert page.driver.current_url.endswith("cell=attention,0,0,2")

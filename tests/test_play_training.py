@@ -23,6 +23,11 @@ STEP = """
     window.training.adam(window.training.gradients(arguments[0]).gradients);
     return window.training.weights;
 """
+UNSEEN = """
+    const [one, scored] = [new Training(1, 7), new Training(1, 7)];
+    scored.right();
+    return [one, scored].map((training) => range(20).map(() => training.draw()));
+"""
 PAIR = """
     return Train.pair.map(({ training, points }) =>
         [training.right(), training.model.trainedAt, training.step, points.map(([at, loss]) => [at, loss])]);
@@ -75,6 +80,7 @@ def test_both_kinds_train_and_become_models(page):
     page.wait(lambda: page.is_on("stop"))
     page.wait(lambda: page.is_on("start"), 120)
     pair = page.driver.execute_script(PAIR)
+    assert f"{pair[1][0]:,} of 1,000" in page.find("progress").text  # What was guessed of equal weights.
     kinds = zip(pair, ("learnt", "equal"), (900, 850), page.all("#runs tr")[1:], strict=True)
     for (right, trained_at, steps, curve), kind, least, row in kinds:
         assert right >= least and steps == 2000 and trained_at == (kind == "learnt")
@@ -115,3 +121,5 @@ def test_the_page_trains_with_the_settings_of_main(page):
     defaults = test_readme.flags(1)
     settings = [float(defaults[flag]) for flag in ("--steps", "--batchsize", "--lr")]
     assert page.driver.execute_script("return [STEPS, BATCH, RATE]") == settings
+    usual, after_a_score = page.driver.execute_script(UNSEEN)
+    assert usual == after_a_score  # It never trains on what it is tested with.

@@ -140,6 +140,9 @@ def test_weight_is_moved_by_hand(page):
         row[0][7] == 0 and sum(row[0]) == pytest.approx(1) and row[1:] == usual["weights"]["attention"][0][1:]
     )
     assert int(dragged["answers"][0]) < 2 and dragged["answers"][1:] == ["3", "2"]
+    pointer.drag_and_drop(page.cell("attention", 0, 8), page.cell("attention", 0, 2)).perform()
+    row = page.seen()["weights"]["attention"][0][0]
+    assert row[7] == row[8] == 0 and sum(row) == pytest.approx(1)  # What was moved before stays moved.
     page.turn({"attention": 2})
     assert page.seen()["weights"]["attention"][0][0][7] == 0
     page.find("random").click()
