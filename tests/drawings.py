@@ -54,6 +54,7 @@ def check_heatmap(figure, weights, rows, columns):
     assert image.norm([0, brightest / 2, brightest]).tolist() == pytest.approx([0, 0.5, 1])
     assert (np.diff(luminance(image.cmap(np.linspace(0, 1)))) > 0).all()  # Without seeing colours, too.
     assert axes.get_title() and axes.get_xlabel() and axes.get_ylabel() and colour_bar.get_ylabel()
+    assert axes.yaxis_inverted() and not axes.xaxis_inverted()  # The first row is above, as it is printed.
     box, room = axes.get_window_extent(), max(weights.shape) <= 23
     sides = np.array((box.width, box.height)) / weights.shape[::-1] / figure.dpi  # Of a cell, in inches.
     assert sides[0] == pytest.approx(sides[1], rel=0.01) or not room
