@@ -196,8 +196,9 @@ def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, drawn,
         assert row[key] == pytest.approx(row.max(), abs=1e-4)
     for layer in (1, 2):
         figure = figures[f"transformer_layer_{layer}"]
-        *maps, colour_bar = figure.axes  # One bar of colours for all.
-        assert len(maps) == 4 and {axes.images[0].get_clim() for axes in maps} == {colour_bar.get_ylim()}
+        *maps, colour_bar = figure.axes  # One bar of colours for all, from no weight to all of it.
+        assert {axes.images[0].get_clim() for axes in maps} == {colour_bar.get_ylim()} == {(0, 1)}
+        assert len(maps) == 4
         assert "query" in figure.get_supylabel().lower() and "key" in figure.get_supxlabel().lower()
         for head, axes in enumerate(maps):
             np.testing.assert_allclose(axes.images[0].get_array(), weights[layer - 1, head], atol=1e-4)
