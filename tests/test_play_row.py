@@ -135,7 +135,7 @@ def test_a_row_of_a_model_is_the_formula(page, factor):
     np.testing.assert_allclose(drawn["key"], keys, rtol=1e-3)
     np.testing.assert_allclose(drawn["value"], [*keys, weights @ keys], rtol=1e-3, atol=1e-4)
     press(page, "scale")
-    bars = [bar.text.replace("−", "-") for bar in page.all("#row_steps span.amount")]
+    bars = [bar.get_attribute("textContent").replace("−", "-") for bar in page.all("#row_steps span.amount")]
     np.testing.assert_allclose([float(bar) for bar in bars], factor * logits, atol=0.0051)
     products = query * keys[1]
     largest = products[np.argsort(-np.abs(products))[:4]]

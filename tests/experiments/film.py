@@ -15,7 +15,7 @@ from . import programs
 
 PAGE = programs.script(1).with_name("play.html")
 IMAGES = PAGE.with_name("images")
-QUERY = (0x81, 0x55, 0x00)  # The colour of a small word, which is not among the common ones.
+RARE = [(0x81, 0x55, 0x00), (0xB3, 0x12, 0x3C)]  # Of small words: the query, and what is wrong.
 FRAME = 60  # Milliseconds.
 POINTER = """
     const pointer = document.createElement("div");
@@ -112,8 +112,8 @@ class Film:
         for picture in pictures:
             counts.update({colour: count for count, colour in picture.getcolors(2**24)})
         palette = Image.new("P", (1, 1))
-        common = [colour for colour, _ in counts.most_common(127)]
-        palette.putpalette([part for colour in [QUERY, *common] for part in colour])
+        common = [colour for colour, _ in counts.most_common(128 - len(RARE))]
+        palette.putpalette([part for colour in [*RARE, *common] for part in colour])
         first, *others = [picture.quantize(palette=palette, dither=0) for picture in pictures]
         durations = [duration for _, duration in self.frames]
         first.save(path, save_all=True, append_images=others, duration=durations, loop=0, optimize=True)
