@@ -54,6 +54,12 @@ def test_a_label_names_the_edits_that_are_trained(task):
             assert re.findall(r"\b[A-Z]\b", letters) == re.findall(r"[A-Z]", edit or ""), letters
 
 
+def test_a_label_says_of_how_many_training_runs():
+    rows = [row for rows in LESSONS[3].TABLES.values() for row in rows.items()]
+    for label, setup in rows:
+        assert len(LESSONS[3].seeds_of(setup)) == (20 if "twenty" in label else 10), label
+
+
 @pytest.mark.parametrize("task", program.FOLDERS)
 def test_given_letters_get_their_answers(task):
     text = "ABBBACCA"

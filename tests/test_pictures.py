@@ -59,6 +59,19 @@ def lines_of_weight(figure):
     return ends, [line.arrow_patch.get_linewidth() for line in drawn]
 
 
+def face(axes, text):
+    """Return the colour of the cell on which a text stands."""
+    place = axes.transData.transform(text.get_position())
+    (cell,) = (one for one in axes.patches if one.get_window_extent().contains(*place))
+    return cell.get_facecolor()
+
+
+def named_in_colour(texts, lines):
+    """Return whether each text has the hue of its line; it may be darker, to be read."""
+    hues = [[colors.rgb_to_hsv(colors.to_rgb(one.get_color()))[0] for one in each] for each in (texts, lines)]
+    return hues[0] == pytest.approx(hues[1], abs=0.05)
+
+
 def places(figure, row):
     """Return the texts of a row of a page, 0 at the top, from the left to the right, and where they are."""
     found = [(*text.get_position(), text.get_text()) for text in figure.axes[0].texts if text.get_text()]
@@ -153,7 +166,9 @@ def test_she_finds_anna():
     to_query = np.array([(4, 0), (3, 0), (-4, 2)])
     query, key, value = vectors @ to_query, vectors[:, [2, 1]], vectors * (0, 1, 1)
     rows = [(vectors[2, row], *to_query[row], vectors[0, row], *to_query[row]) for row in range(3)]
-    check(by_formula.grid_times_vector, *rows, query[[2, 0]].ravel())
+    axes = check(by_formula.grid_times_vector, *rows, query[[2, 0]].ravel()).axes[0]
+    above, below = (next(one for one in axes.texts if one.get_text() == number) for number in ("4", "−4"))
+    assert face(axes, above) != face(axes, below)
     rows, weights, mean = lookup(query[2], key, value)
     assert weights.argmax() == 0 and weights[0] > 0.8
     check(by_formula.she, query[2], *rows, mean, vectors[2], vectors[2] + mean)
@@ -191,6 +206,9 @@ def test_mask():
     rows = [(*logits[row], *logits[row, : row + 1], *weights[row]) for row in range(3)]
     figure = check(diagrams.mask, *rows)
     assert texts(figure).count("-∞") == hidden.sum()
+    names = [text for text in figure.axes[0].texts if text.get_text() in ("A", "B")]
+    names.sort(key=lambda text: text.get_position()[1])  # Nine above columns, then nine before rows.
+    assert [colors.same_color(name.get_color(), drawing.KEY) for name in names] == [True] * 9 + [False] * 9
 
 
 def test_clock_hands():
@@ -288,20 +306,22 @@ def test_what_the_transformer_looks_at(monkeypatch):
     axes = pictures.transformer_heads().axes[0]
     for text in axes.texts:  # Each number is on the colour of its weight.
         if re.fullmatch(r"\.\d\d", text.get_text()):
-            place = axes.transData.transform(text.get_position())
-            (cell,) = (one for one in axes.patches if one.get_window_extent().contains(*place))
-            assert cell.get_facecolor() == pytest.approx(pictures.BRIGHT(float(text.get_text())), abs=0.02)
+            assert face(axes, text) == pytest.approx(pictures.BRIGHT(float(text.get_text())), abs=0.02)
 
 
 def test_each_training_run_is_a_dot():
     """The medians and the ranges of the dots are those of the tables above the numbers that are drawn."""
     rows = results.tables(results.path("lesson_3_transformer").read_text(encoding="utf-8"))
     cells = {(label, head): cell for label, head, cell in rows}
-    _, *planes = pictures.choosing().axes
+    page, *planes = pictures.choosing().axes
     for plane, head in zip(planes, ("four pairs, 1,500 steps", "eight pairs, 2,000 steps"), strict=True):
         dots = [line.get_xdata() for line in plane.lines if line.get_marker() == "o"]
         (guessed,) = (line.get_xdata()[0] for line in plane.lines if line.get_linestyle() == "--")
         assert guessed == 100 * transformer.guesser(4 if "four" in head else 8)
+        for row, name in enumerate(pictures.RUNS):  # Which stands at the height of its dots.
+            (text,) = (one for one in page.texts if one.get_text() == name)
+            height = page.transData.transform(text.get_position())[1]
+            assert height == pytest.approx(plane.transData.transform((0, row))[1], abs=20)
         drawn = [measuring.percent(np.array(rights) / 100) for rights in dots]
         assert drawn == [cells[label, head] for label in pictures.RUNS.values()]
 
@@ -322,12 +342,17 @@ def test_many_models_in_pictures(monkeypatch):
     """The median of weights, and the line of the formula close to what models do."""
     counting, signal = of_the_page("counting"), of_the_page("signal_pos_enc")
     weights = play.weights("counting", measuring.spell(1, pictures.SHOWN[1]).inputs[0])["attention"]
-    assert numbers(pictures.lineup(counting)) == pytest.approx(sorted(np.ravel(3 * [weights])), abs=0.00501)
+    three = [*counting.models()[:2], *of_the_page("counting_equal").models()[:1]]  # The median is the first.
+    assert numbers(pictures.lineup(types.SimpleNamespace(models=lambda *_: three))) == pytest.approx(
+        sorted(np.ravel(3 * [weights])), abs=0.00501
+    )
     equal, formula, *measured = curves(pictures.counting_curve, counting)
     assert equal == pytest.approx(np.arange(11) / 10) and len(measured) == 3
     assert measured[0] == pytest.approx(formula, abs=0.01)
-    (weights,) = play.weights("signal_pos_enc", measuring.spell(3, pictures.SHOWN[3]).inputs[0])["attention"]
-    for plane in pictures.layers(signal).axes[1:]:
+    plain, one_layer = of_the_page("signal"), lesson_3.setup()  # In the place of six.
+    cache = types.SimpleNamespace(models=lambda each, _: (signal if each == one_layer else plain).models())
+    for plane, name in zip(pictures.layers(cache).axes[1:], ("signal_pos_enc", "signal"), strict=True):
+        (weights,) = play.weights(name, measuring.spell(3, pictures.SHOWN[3]).inputs[0])["attention"]
         assert bars(plane) == pytest.approx(weights, abs=1e-5)
 
     asking = of_the_page("difference_self_att")
@@ -342,6 +367,8 @@ def test_many_models_in_pictures(monkeypatch):
     lengths, setups = np.array(lesson_1.TESTED_LENGTHS), [lesson_1.setup(), lesson_1.setup("C")]
     cache = types.SimpleNamespace(models=lambda setup, _: 1 + setups.index(setup))
     average, total, predicted = curves(pictures.lengths, cache)
+    axes = pyplot.gcf().axes[1]
+    assert named_in_colour(axes.texts[::2], axes.lines[:2])
     assert average == pytest.approx(lengths) and total == pytest.approx(2 * lengths)
     assert predicted[9] == predicted.max() == 100 and predicted[19] < 1
 
@@ -354,6 +381,8 @@ def test_losses_in_pictures():
 
     cache = types.SimpleNamespace(losses=losses)
     drawn = [line[0] for line in curves(pictures.losses, cache)]
+    axes = pyplot.gcf().axes[1]
+    assert named_in_colour(axes.texts[:2], axes.lines[:2])
     assert drawn == [40.5, 50.5, pytest.approx(0.8038, abs=0.0001)]
     drawn = [line[0] for line in curves(pictures.transformer_losses, cache)]
     assert drawn == [21, 24, 29, 36, 45, 56, transformer.lowest_loss(4)]

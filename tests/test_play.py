@@ -91,6 +91,9 @@ def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):
         if name == "counting_equal":
             assert page.find("attention").get_attribute("value") == "0"
             np.testing.assert_allclose(sliders["attention"], 0.1)
+            page.turn({"attention": 1})
+            page.find("attention back").click()
+            assert page.find("attention").get_attribute("value") == "0"  # As it was trained.
 
 
 def test_weights_that_are_fixed(page):
