@@ -238,11 +238,14 @@ def test_todays_text_loads_what_an_earlier_one_has_trained(one_edit, tmp_path, m
     shutil.copy(program.script(1).with_name("experiments.md"), changed.parent)
     monkeypatch.setattr(programs, "ROOT", tmp_path)
     monkeypatch.setattr(programs, "load", programs.load.__wrapped__)  # As in a process of its own.
-    cache = trainings.ModelCache(one_edit.folder)
+    cache = trainings.ModelCache(one_edit.folder, [1])
     monkeypatch.setattr(trainings, "subprocess", None)
     weights = cache.models(BRIEF, [1])[0](np.eye(4, dtype=np.float32)[None])[1]
     np.testing.assert_allclose(weights, 1 / 4, atol=1e-6)
     assert cache.module(BRIEF.task, BRIEF.edit).TODAY
+    monkeypatch.setitem(LESSONS[1].LINEUP, "A: equal weights", BRIEF)
+    (without_the_edit,) = LESSONS[1].without_the_edit(cache)
+    assert np.ptp(without_the_edit(np.eye(4, dtype=np.float32)[None])[1]) > 1e-3
 
 
 # --- The results ----------------------------------------------------------------------------------------
