@@ -193,6 +193,21 @@ def test_ctrl_c_before_the_first_step_saves_nothing(task, tmp_path, monkeypatch)
     assert stopped.value.code == 130 and not list(tmp_path.iterdir())
 
 
+def test_ctrl_c_between_two_loss_lines_saves_the_step_that_the_transformer_has_reached(tmp_path, monkeypatch):
+    adam = program.load("transformer").tf.keras.optimizers.Adam
+    apply = adam.apply
+
+    def apply_then_stop(optimizer, *gradients):
+        apply(optimizer, *gradients)
+        if optimizer.iterations == 15:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(adam, "apply", apply_then_stop)
+    flags = ("--train", *SMALL["transformer"], "--print_every", 10, "--savepath", tmp_path)
+    stopped = program.in_process("transformer", *flags, compiled=False)
+    assert stopped.returncode == 130 and step_in(tmp_path, "transformer") == 15
+
+
 @every_training
 def test_numbers_that_are_none_are_never_saved(task, copy_of):
     """Neither where the loss shows it, nor where only the weights do."""
