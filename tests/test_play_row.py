@@ -67,6 +67,9 @@ def test_the_example_is_that_of_lesson_1(page):
             lines(page)[:, :3], np.array([dots, dots / 2, np.exp(dots / 2)]).T, rtol=5e-3
         )
         np.testing.assert_allclose(lines(page)[:, 3], weights, atol=1e-6)
+        (total,) = page.all("#row_steps .total .exp")
+        total = float(total.get_property("textContent").split()[-1])
+        assert total == pytest.approx(np.exp(dots / 2).sum(), rel=5e-3)
         mean = re.findall(r"([\d.]+) \w+", page.find("row_steps").find_element(By.CLASS_NAME, "result").text)
         np.testing.assert_allclose([float(number) for number in mean], weights @ PETS, atol=0.0051)
 
