@@ -102,6 +102,8 @@ def in_process(task, *flags, stop=None, compiled=True):
             if isinstance(status, str):
                 print(status, file=errors)
                 status = 1
+        finally:
+            load(task).tf.config.run_functions_eagerly(False)
     return subprocess.CompletedProcess(flags, status, output.getvalue(), errors.getvalue())
 
 

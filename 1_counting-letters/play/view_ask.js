@@ -243,11 +243,12 @@ const Ask = {
     $("ask_title").textContent = asking;
     $("ask_looks").style.visibility = Ask.equal || Ask.moves.length ? "hidden" : "visible"; // Its place stays.
     const right = Ask.model.answers(Ask.tokens)[Ask.last];
-    const wrong = Ask.moves.length === 0 && Ask.answer !== right; // Of itself, not by one's hand.
+    const wrong = Ask.answer !== right;
     $("ask_answer").textContent = Ask.answer;
     $("ask_answer").dataset.answer = Ask.answer;
     $("ask_answer").classList.toggle("wrong", wrong);
-    $("ask_verdict").replaceChildren(wrong ? verdict(Ask.answer, right) : "");
+    $("ask_verdict").replaceChildren(
+      wrong && Ask.moves.length === 0 ? verdict(Ask.answer, right) : ""); // By one's hand it may be wrong.
     $("ask_sure").textContent = percent(Math.max(...Ask.chances[Ask.last]));
     for (const button of document.querySelectorAll("#ask [data-attend]")) {
       const isEqual = button.dataset.attend === "equal";

@@ -402,7 +402,7 @@ const Models = {
       });
     });
     $(id).value = seen.factor;
-    $(id).setAttribute("aria-valuetext", `times ${seen.factor}`);
+    $(id).setAttribute("aria-valuetext", `${seen.factor}`);
     $(`${id} factor`).textContent = shownAs;
     $(`${id} back`).style.visibility = seen.factor === Models.model.trainedAt ? "hidden" : ""; // Its place is kept.
   },

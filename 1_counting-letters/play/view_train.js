@@ -69,7 +69,7 @@ const Train = {
     const label = (className, style, text) => make("small", { className, style }, text);
     $("chart").append(...LOSSES.map((loss) => label("loss", `top: ${down(loss)}%`, loss)),
       ...[0, 1000, STEPS].map((at) => label("at", `left: ${(100 * at) / STEPS}%`, at ? at : "step 0")),
-      label("blind", `top: ${down(blindLoss())}%`, "best without letters"));
+      label("blind", `top: ${down(blindLoss())}%`, "best blind guess"));
     Train.drawLosses();
   },
 
@@ -157,10 +157,10 @@ const Train = {
     turn("start", true);
     turn("stop", false);
     const { right, at } = Train.pair.find((one) => one.kind === "equal");
-    const guessed = Train.guess && at === STEPS ? `You guessed it ${Train.guess}: ` +
-      `${right.toLocaleString("en")} of 1,000 right. ` : "";
+    const guessed = Train.guess && at === STEPS ? `You guessed it ${Train.guess}. ` +
+      `It ${right > 500 ? "does" : "doesn’t"}: ${right.toLocaleString("en")} of 1,000 right. ` : "";
     Train.guess = "";
-    $("progress").textContent = `${guessed}(${seconds.toFixed(1)} s)`;
+    $("progress").replaceChildren(make("b", {}, guessed), `(${seconds.toFixed(1)} s)`);
     if (!$("runs").rows.length) {
       const names = ["run", "weights", "steps", "right", ""];
       $("runs").append(make("tr", {}, ...names.map((text) => make("th", { scope: "col" }, text))));
