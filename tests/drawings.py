@@ -51,7 +51,7 @@ def check_heatmap(figure, weights, rows, columns):
     np.testing.assert_allclose(image.get_array(), weights, atol=1e-6)
     brightest = min(1, max(2 / weights.shape[1], weights.max()))
     assert image.get_interpolation() == "nearest" and image.norm.vmax <= 1
-    assert image.norm([0, brightest / 2, brightest]).tolist() == pytest.approx([0, 0.5, 1])
+    assert image.norm([0, brightest / 2, brightest]).tolist() == pytest.approx([0, 0.5, 1], abs=1e-5)
     assert (np.diff(luminance(image.cmap(np.linspace(0, 1)))) > 0).all()  # Without seeing colours, too.
     assert axes.get_title() and axes.get_xlabel() and axes.get_ylabel() and colour_bar.get_ylabel()
     assert axes.yaxis_inverted() and not axes.xaxis_inverted()  # The first row is above, as it is printed.

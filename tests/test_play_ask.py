@@ -97,7 +97,7 @@ class Asked:
     def are_thick(self, page, weights):
         """Return whether the lines are as thick as their weights; they take a moment."""
         widths = np.array(page.driver.execute_script(WIDTHS))
-        return np.allclose(widths / widths.sum(), weights, atol=1e-4)
+        return widths.any() and np.allclose(widths / widths.sum(), weights, atol=1e-4)
 
 
 def arc(page, place):
