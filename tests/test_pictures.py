@@ -3,6 +3,7 @@
 import re
 import types
 
+import drawings
 import matplotlib.colors as colors
 import matplotlib.pyplot as pyplot
 import numpy as np
@@ -66,6 +67,13 @@ def face(axes, text):
     return cell.get_facecolor()
 
 
+def under(text):
+    """Return the colour of the last cell or box that is below a text, else white."""
+    place = text.axes.transData.transform(text.get_position())
+    below = [one for one in text.axes.patches if one.get_window_extent().contains(*place)]
+    return below[-1].get_facecolor()[:3] if below else "white"
+
+
 def named_in_colour(texts, lines):
     """Return whether each text has the hue of its line; it may be darker, to be read."""
     hues = [[colors.rgb_to_hsv(colors.to_rgb(one.get_color()))[0] for one in each] for each in (texts, lines)]
@@ -104,6 +112,9 @@ def check(picture, *expected):
         end = patch.get_x() + patch.get_width() + 0.15, patch.get_y() + patch.get_height() / 2
         (text,) = (one for one in figure.axes[0].texts if one.get_position() == pytest.approx(end))
         scales.append(patch.get_width() / float(text.get_text()))
+    for text in figure.axes[0].texts:  # Each number in a cell can be read.
+        shades = [drawings.luminance(colors.to_rgb(one)) + 0.05 for one in (text.get_color(), under(text))]
+        assert max(shades) / min(shades) > 2.5 or not re.search(r"\d$", text.get_text())
     assert scales == pytest.approx(scales[:1] * len(scales), rel=0.1)
     return figure
 
@@ -132,6 +143,10 @@ def test_names_and_pets():
     rows, weights, mean = lookup(2.8 * UNIT[1], UNIT, UNIT, exps=True)
     figure = check(by_formula.names_and_pets, 2.8 * UNIT[1], *rows, mean)
     assert by_formula.PETS[mean.argmax()] == "cat"
+    totals = [re.fullmatch(r"\D+ (\d+\.\d+)", text) for text in texts(figure)]  # Of the column of exp.
+    assert [float(total[1]) for total in totals if total] == [
+        pytest.approx(sum(np.array(rows)[:, 6]), abs=0.005)
+    ]
     widths = [patch.get_width() for patch in figure.axes[0].patches if type(patch) is pyplot.Rectangle]
     assert np.divide(widths, sum(widths)) == pytest.approx(weights)
 
@@ -357,9 +372,11 @@ def test_many_models_in_pictures(monkeypatch):
 
     asking = of_the_page("difference_self_att")
     of_a, of_b, of_c, itself = drawn = curves(pictures.step_3, asking)
-    named = {text.get_text(): text.get_position()[0] for text in pyplot.gcf().axes[1].texts}
-    for name, curve in (("the count of A", of_a), ("the count of B", of_b)):  # Each at its own peak.
-        assert max(drawn, key=lambda one: one[round(named[name]) + 6]) is curve
+    axes = pyplot.gcf().axes[1]
+    named = {text.get_text(): text for text in axes.texts}
+    for step, name in enumerate(("the count of A", "the count of B")):  # Each at its own peak.
+        assert max(drawn, key=lambda one: one[round(named[name].get_position()[0]) + 6]) is drawn[step]
+        assert named_in_colour([named[name]], [axes.lines[step]])
     assert of_a + of_b + of_c + itself == pytest.approx(np.ones(13), abs=1e-5)
     assert (of_a[7:] > 0.5).all() and (of_b[:6] > 0.5).all() and (of_c < 0.1).all()
 
