@@ -194,6 +194,9 @@ def test_the_parts_of_lesson_2_are_those_of_its_model():
     assert predicted.tolist() == logits.numpy()[:, 3].argmax(axis=-1).tolist()
     right = (logits.numpy().argmax(axis=-1) == interventions.cases().answers).all(axis=-1)
     assert LESSONS[2].scores(model)[0] == pytest.approx(interventions.cases().chances @ right)
+    ahead = interventions.cases().answers[:, :2] @ (1, -1) == 2
+    expected = np.average(weights.numpy()[ahead, 3], 0, interventions.cases().chances[ahead])
+    np.testing.assert_allclose(LESSONS[2].weights_over_difference(model, [2]), [expected], atol=1e-5)
 
 
 def test_a_pair_for_patching_differs_in_one_count():
@@ -205,8 +208,9 @@ def test_a_pair_for_patching_differs_in_one_count():
     rows = np.arange(len(first))
     assert (before[rows, step] != after[rows, step]).all() and (before[:, 2] == after[:, 2]).all()
     assert (before[rows, 1 - step] == after[rows, 1 - step]).all() and (larger[second] == step).all()
-    cases = [interventions.cases().chances[case] for case in sorted(set(first))]
-    assert weights.sum() == pytest.approx(sum(cases))  # Each case counts as often as it is likely.
+    each, chances = np.unique(first), interventions.cases().chances
+    counted = np.bincount(first, weights)[each]  # Each case counts as often as it is likely.
+    np.testing.assert_allclose(counted, chances[each])
 
 
 def test_a_flip_goes_to_the_other_side_and_its_control_as_far(monkeypatch):
@@ -259,6 +263,9 @@ def test_nothing_taken_changes_nothing_and_the_same_count_is_the_own(monkeypatch
         for name, where in (("encoder_layer_1/attention", "encoder"), ("attention", "decoder")):
             assert np.allclose(reference.weights[name], 1 / 11) == (where in changed)
     assert interventions.right_with(model, {}) == right.mean()
+    weights, like = model(data.inputs)[2][0].numpy()[:, 0, 1:], data.letters[:, 1:] == data.letters[:, :1]
+    expected = weights[like].mean(), weights[~like].mean()
+    assert LESSONS[3].signal_row(model)[:2] == pytest.approx(expected, abs=1e-5)
     measured, vectors = interventions.patched(model), model.positional_encoding.numpy()
     others = measuring.new_data(3, seed=3000).inputs.copy()
     others[:, 0] = data.inputs[:, 0]

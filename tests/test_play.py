@@ -204,7 +204,10 @@ def test_a_cell_explains_itself_to_the_end(trained, page):
         assert f"{weights[column]:.2f}"[1:] in page.find("cell_title").text
         assert re.search(r"(\d+)(nd|th)", page.find("cell_title").text)[1] == str(column + 1)
         sums = weights @ keys + query
-        normalized = (sums - sums.mean()) / np.sqrt(sums.var() + 1e-3)
+        deviation = np.sqrt(sums.var() + 1e-3)
+        (said,) = re.findall(r"÷ ([\d.]+)", page.find("cell_rest").get_property("textContent"))
+        assert float(said) == pytest.approx(deviation, rel=1e-3)
+        normalized = (sums - sums.mean()) / deviation
         output = normalized * arrays["attention/layer_norm/gamma"] + arrays["attention/layer_norm/beta"]
         for strip, vector in zip(strips, (weights @ keys, sums, output), strict=True):
             np.testing.assert_allclose(strip, vector, rtol=1e-3, atol=1e-5)

@@ -80,7 +80,8 @@ def test_both_kinds_train_and_become_models(page):
     page.wait(lambda: page.is_on("stop"))
     page.wait(lambda: page.is_on("start"), 120)
     pair = page.driver.execute_script(PAIR)
-    assert f"{pair[1][0]:,} of 1,000" in page.find("progress").text  # What was guessed of equal weights.
+    told = page.find("progress").text  # What was guessed of equal weights, and that it is so.
+    assert f"{pair[1][0]:,} of 1,000" in told and "n’t" not in told
     kinds = zip(pair, ("learnt", "equal"), (900, 850), page.all("#runs tr")[1:], strict=True)
     for (right, trained_at, steps, curve), kind, least, row in kinds:
         assert right >= least and steps == 2000 and trained_at == (kind == "learnt")
