@@ -9,6 +9,7 @@ import numpy as np
 import program
 import pytest
 from experiments import formula, lesson_3_layers, measuring, play, programs, results, transformer
+from scipy import stats
 
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in program.FOLDERS}
 
@@ -148,6 +149,9 @@ def test_the_parts_of_lesson_1_are_those_of_its_model():
 def test_the_counting_curve_is_its_formula_where_the_ratio_is_known():
     """A key along each letter, and a query that gives the own letter four times the weight of any other."""
     lesson, model = LESSONS[1], random_model(1)
+    of_blank, *others = lesson.interventions.preferences(model).T
+    means = stats.gmean(of_blank), stats.gmean(np.ravel(others))
+    assert lesson.interventions.ratios(model) == pytest.approx(means, rel=1e-5)
     model.key_layer.set_weights([np.eye(4, 64), np.zeros(64)])
     model.query.assign(8 * np.log(4) * np.eye(4, 64)[None, 1:])
     np.testing.assert_allclose(lesson.interventions.preferences(model), np.full((3, 3), 4), rtol=1e-4)
