@@ -57,10 +57,12 @@ def test_the_example_is_that_of_lesson_1(page):
     reaches(page, 4, True, False)
     press(page, "play")
     reaches(page, 5, True, True)
+    at = page.find("row_strength").rect
     for owner, strength in enumerate((2.8, 6, 0, 8)):
         page.find("row_names").find_element(By.CSS_SELECTOR, f":nth-child({owner + 1})").click()
         move = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'));"
         page.driver.execute_script(move, page.find("row_strength"), strength)
+        assert page.find("row_strength").rect == at  # Under a finger, it does not move.
         dots = strength * PETS[owner]
         weights = formula.softmax(dots / 2)
         np.testing.assert_allclose(
