@@ -11,7 +11,7 @@ import types
 import program
 import pytest
 
-pytest_plugins = ["browser", "drawings", "names_and_pets"]
+pytest_plugins = ["browser", "drawings", "figures", "names_and_pets"]
 
 # Where there is a display, --plot would open windows and wait until somebody closes them.
 os.environ["MATPLOTLIBRC"] = str(pathlib.Path(__file__).with_name("matplotlibrc"))

@@ -3,41 +3,12 @@
 import re
 import textwrap
 
+import figures
 import numpy as np
 import program
 import pytest
 from experiments import formula, lesson_1, lesson_2, lesson_3, pictures, play, programs, results, transformer
-from scipy import sparse, special
-from scipy.sparse import csgraph
-
-# A number with a fraction, a percentage, and what stands before "and" or "to" and a percentage.
-FIGURE = r"(?<![\w.,-])(?:-?\d*\.\d+|\d+(?=%|(?: and| to) \d+%))(?!\d)"
-
-
-def text(task, name="README.md"):
-    """Return a page with ASCII signs."""
-    return program.script(task).with_name(name).read_text(encoding="utf-8").replace("−", "-")
-
-
-def paragraphs(task, name="README.md"):
-    """Return the paragraphs of a page, and rows of tables without ranges, a list of str with ASCII signs.
-
-    Code, printed samples and the goals of links are left out.
-    """
-    page = text(task, name)
-    page = re.sub(r"^ *```.*?^ *```$", "", page, flags=re.MULTILINE | re.DOTALL)
-    rows = re.findall(r"^ *\|.+\|$", page, flags=re.MULTILINE)
-    page = re.sub(r"^ *\|.+\|$", "", page, flags=re.MULTILINE)
-    page += "".join(f"\n\n{row}" for row in rows if "%" in row and not results.RANGE.search(row))
-    page = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "", page))
-    return [" ".join(each.split()) for each in re.split(r"\n\s*\n", page) if not each.startswith("    ")]
-
-
-def measured(name, label, head):
-    """Return the median, the least and the most in a cell of the results of a lesson."""
-    rows = results.tables(results.path(name).read_text(encoding="utf-8"))
-    (cell, *_) = [cell for row, above, cell in rows if (row, above) == (label, head)]
-    return [float(number) for number in re.findall(r"\d+\.?\d*", cell)]
+from scipy import special
 
 
 def one_hot(text, alphabet=" ABC"):
@@ -50,56 +21,6 @@ def attend(query, vectors):
     products = np.array(vectors, dtype=float) @ query
     ((mean,), (weights,)) = formula.attend([query], vectors, vectors)
     return products, products / np.sqrt(len(query)), weights, mean
-
-
-def is_shown_as(shown, numbers):
-    """Return whether each number, rounded, is the text that shows it."""
-    if len(shown) != len(numbers):
-        return False
-    precision = [0.5001 * 10 ** -len(one.partition(".")[2]) for one in shown]
-    return all(abs(float(one) - other) <= within for one, other, within in zip(shown, numbers, precision))
-
-
-def is_part(shown, numbers):
-    """Return whether each text in a list shows a number of its own, in any order."""
-    numbers = list(numbers)
-    for one in shown:
-        found = [number for number in numbers if is_shown_as([one], [number])]
-        if not found:
-            return False
-        numbers.remove(found[0])
-    return True
-
-
-def fits(paragraph, arrays):
-    """Return whether the figures of a paragraph are numbers of these arrays, as `check` says."""
-    arrays = [np.ravel(array) for array in arrays]
-    figures = dict.fromkeys(re.findall(FIGURE, paragraph))
-    vectors = [re.split(",? ", each) for each in re.findall(r"\((-?[\d.]+(?:,? -?[\d.]+)+)\)", paragraph)]
-    lists = re.findall(r"(?<![\d.-])\.\d+(?:(?:,|,? and)? \.\d+)+(?!\d)", paragraph)
-    quotients = re.findall(r"([\d.]+) / ([\d.]+) = (\.\d+)", paragraph)
-    return (
-        all(is_shown_as([last], [float(one) / float(other)]) for one, other, last in quotients)
-        and all(any(is_part([one], array) for array in arrays) for one in figures)
-        and all(any(is_part(re.findall(r"\.\d+", each), array) for array in arrays) for each in lists)
-        and all(any(is_shown_as(each, array) for array in arrays) for each in vectors if "." in "".join(each))
-    )
-
-
-def check(page, *calculations):
-    """Compare the numbers in paragraphs with those of calculations, however the sentences are worded.
-
-    A calculation is a list of arrays. All figures of a paragraph must be numbers of one calculation, each
-    list such as ".57 and .14" must be part of one of its arrays, and each vector with a fraction in it, such
-    as (.14 .57), must be one of them. Each calculation has a paragraph of its own, at least.
-    """
-    page = [paragraph for paragraph in page if re.search(FIGURE, paragraph)]
-    fitting = [[fits(paragraph, arrays) for arrays in calculations] for paragraph in page]
-    for paragraph, fit in zip(page, fitting, strict=True):
-        assert any(fit), paragraph
-    own = csgraph.maximum_bipartite_matching(sparse.csr_array(fitting), perm_type="row")
-    for arrays, paragraph in zip(calculations, own, strict=True):
-        assert paragraph >= 0, f"no paragraph of its own shows this: {arrays}"
 
 
 MAIN, EQUAL, FIXED = "`main.py`", "A: equal weights", "B: its own letter × 100"
@@ -126,11 +47,13 @@ def test_counting():
     vectors = np.array([(1, 3, 5, 7), (2, 6, 10, 14)])
     normalized = [(vector - vector.mean()) / vector.std() for vector in vectors]
     assert normalized[0] == pytest.approx(normalized[1])
-    blank, letter = (measured("lesson_1", MAIN, head)[0] for head in ("a blank's", "another letter's"))
+    blank, letter = (
+        figures.measured("lesson_1", MAIN, head)[0] for head in ("a blank's", "another letter's")
+    )
     calculations += [shares(), normalized, [(np.exp(1.4), 3 / (1 / blank + 2 / letter))]]
-    calculations.append([[measured("lesson_1", "measured", str(count))[0] for count in range(6)]])
+    calculations.append([[figures.measured("lesson_1", "measured", str(count))[0] for count in range(6)]])
     calculations.append([doubled()])
-    check(paragraphs(1), *calculations, [measured("lesson_1", MAIN, "right")[:1]])
+    figures.check(figures.paragraphs(1), *calculations, [figures.measured("lesson_1", MAIN, "right")[:1]])
 
 
 def shares():
@@ -148,7 +71,7 @@ def doubled():
     """Return the weight of two 'A's with the slider at 1 and 2, of two and three at 0, of four usually."""
     weights, usual = (
         play.weights("counting", one_hot(pictures.SHOWN[1]))["attention"][0],
-        measured("lesson_1", "measured", "4")[0],
+        figures.measured("lesson_1", "measured", "4")[0],
     )
     return [weights[7:9].sum(), (weights[7:9] ** 2).sum() / (weights**2).sum(), 0.2, 0.3, usual]
 
@@ -162,10 +85,10 @@ def test_printed_weights(task, name):
     arrays, _ = programs.read(play.FOLDER / "checkpoints" / f"{name}.npz")
     known = [row for each in play.weights(name, inputs).values() for row in each]
     known.append(np.linalg.norm(arrays.get("positional_encoding", [[[0]]])[0], axis=-1))
-    rows = re.findall(r"^ +\[(\d\.\d+(?:, \d\.\d+)+)\]$", text(task), re.MULTILINE)
+    rows = re.findall(r"^ +\[(\d\.\d+(?:, \d\.\d+)+)\]$", figures.text(task), re.MULTILINE)
     assert rows
     for row in rows:
-        assert any(is_shown_as(row.split(", "), numbers) for numbers in known), row
+        assert any(figures.is_shown_as(row.split(", "), numbers) for numbers in known), row
 
 
 def test_counting_in_code(capsys):
@@ -233,13 +156,17 @@ def test_words():
         play.weights(name, one_hot(pictures.SHOWN[2])) for name in ("difference", "difference_self_att")
     )
     after = [
-        measured("lesson_2", f"{label}, 1,000 steps", "sequences right")[0] for label in ("plain", ASKING)
+        figures.measured("lesson_2", f"{label}, 1,000 steps", "sequences right")[0]
+        for label in ("plain", ASKING)
     ]
-    guess, paths = most_frequent(), measured("lesson_2", "F: as it learns to", "differences right")[1:]
+    guess, paths = (
+        most_frequent(),
+        figures.measured("lesson_2", "F: as it learns to", "differences right")[1:],
+    )
     on_letters = [plain["attention"][3], asking["attention"][3]]
     measurements = [after], [(3.5,)], [(100 * guess, *paths)]
     calculations += [[of_she], [of_two_names], [asking["self_attention"][3]], on_letters, *measurements]
-    check(paragraphs(2), *calculations)
+    figures.check(figures.paragraphs(2), *calculations)
 
 
 def most_frequent():
@@ -283,13 +210,13 @@ def test_signal():
     weights = play.weights("signal_pos_enc", one_hot(text, "ABC"))
     of_first, (of_decoder,) = weights["encoder_layer_1/attention"][0], weights["attention"]
     shares = [of_first[text == letter].sum() for letter in "ABC"]
-    most = measured("lesson_3", "`--pos_enc`, twenty runs", "right")[:1]
+    most = figures.measured("lesson_3", "`--pos_enc`, twenty runs", "right")[:1]
     bound = lesson_3.bound()[1]
     traced = [(of_first.min(), of_first.max()), shares, (of_decoder.max(),)]
     calculations = [plain, marked, first, hands, traced, [(100 * bound,)], [most], [(100 * 21 / 27,)]]
     # The medians of one picture are not in the results.
-    check([each for each in paragraphs(3) if "images/layers.png" not in each], *calculations)
-    page = " ".join(paragraphs(3))
+    figures.check([each for each in figures.paragraphs(3) if "images/layers.png" not in each], *calculations)
+    page = " ".join(figures.paragraphs(3))
     assert f"{round(bound * 3**11):,}" in page and f"{3**11:,}" in page and f"{3**10:,}" in page
 
 
@@ -319,20 +246,20 @@ def test_transformer():
         (head[pictures.PETS, pictures.PETS - 1] for head in weights["block_1/attention"]), key=np.sum
     )
     of_question = [(weights["block_2/attention"][:, pictures.QUESTION, pictures.RIGHT].max(),)]
-    printed = re.findall(r"\((\d\.\d{3})\)$", text(3, "transformer.md"), re.MULTILINE)
+    printed = re.findall(r"\((\d\.\d{3})\)$", figures.text(3, "transformer.md"), re.MULTILINE)
     mainly = weights["block_2/attention"][:, pictures.QUESTION].max(axis=1)
-    assert is_shown_as(printed, [*of_pets, *sorted(mainly)[::-1]])
-    without = measured("lesson_3_transformer", "I: no positions", "right")[:1]
-    unmasked = measured("lesson_3_transformer", "J: no mask", "reads up to the question")[:1]
+    assert figures.is_shown_as(printed, [*of_pets, *sorted(mainly)[::-1]])
+    without = figures.measured("lesson_3_transformer", "I: no positions", "right")[:1]
+    unmasked = figures.measured("lesson_3_transformer", "J: no mask", "reads up to the question")[:1]
     calculations = [pets, heads, temperatures, place, [*masked[0], *masked[1]], [*masked[0], *one, *other]]
     calculations += [recurrent, [of_pets, *of_question], [(100 * transformer.guesser(4),)]]
     calculations += [[(1.4, transformer.lowest_loss(4))], [without, unmasked]]
-    check(paragraphs(3, "transformer.md"), *calculations)
+    figures.check(figures.paragraphs(3, "transformer.md"), *calculations)
 
 
 def median(number, label, head="right"):
     """Return the median in a cell of the results of a lesson."""
-    return measured(f"lesson_{number}", label, head)[0]
+    return figures.measured(f"lesson_{number}", label, head)[0]
 
 
 def vote():
@@ -367,18 +294,20 @@ def test_last_chapter():
     bound, twin = 100 * lesson_3.bound()[1], median(3, "B: equal weights in the decoder")
     alone, equal = median(3, "learnt weights"), median(3, "B: equal weights from the start")
     ruled = median(3, "F: six times the weight for the first letter, from the start")
-    jumped = measured("lesson_3_layers", "six", "right")[1]
+    jumped = figures.measured("lesson_3_layers", "six", "right")[1]
     calculations += [[(1 / 11,)], [(twin,)], [(jumped,)], [(alone, equal)], [(bound,)], [(ruled,)]]
 
     four, eight = "four pairs, 1,500 steps", "eight pairs, 2,000 steps"
     one, other = (
-        measured("lesson_3_transformer", f"logits of layer {layer} × 0", "right") for layer in (1, 2)
+        figures.measured("lesson_3_transformer", f"logits of layer {layer} × 0", "right") for layer in (1, 2)
     )
-    slowly, late = (measured("lesson_3_transformer", SECOND, f"{head} steps") for head in LATER)
+    slowly, late = (figures.measured("lesson_3_transformer", SECOND, f"{head} steps") for head in LATER)
     calculations += [[(99, 40)], [(30, 60)], [[100 * transformer.guesser(pairs) for pairs in (4, 8)]]]
     assert late[2] < 40 and 25 < one[1] < 30 and 55 < one[2] < 60
     rows = {
-        (row, head): measured("lesson_3_transformer", row, head) for row in LOOKS for head in (four, eight)
+        (row, head): figures.measured("lesson_3_transformer", row, head)
+        for row in LOOKS
+        for head in (four, eight)
     }
     runs = sorted(results.runs("lesson_3_transformer", eight, LOOKS[0]))
     assert runs[2] > 99
@@ -396,7 +325,7 @@ def test_last_chapter():
     calculations += [[(alone, changed[1], equal, bound)], [(100, one[0], rows[LOOKS[1], four][0])]]
     calculations.append([(100, other[0], rows[SECOND, four][0], slowly[0])])
     assert median(2, "all weights equal", difference) == 0
-    check(paragraphs(3, "did_it_need_attention.md"), *calculations)
+    figures.check(figures.paragraphs(3, "did_it_need_attention.md"), *calculations)
 
 
 def test_in_class():
@@ -405,14 +334,14 @@ def test_in_class():
     (_, _, fixed), of_the_whole = vote()
     relu = median(1, "A+F: equal weights, a ReLU in place of layer norm")
     answer = [vote()[0], of_the_whole, (0.3, 0.4), (relu, median(1, FIXED, "8,000 steps"))]
-    check(paragraphs(1, "in_class.md"), beans, [doubled(), *beans], answer)
+    figures.check(figures.paragraphs(1, "in_class.md"), beans, [doubled(), *beans], answer)
 
 
 def test_a_mask_for_attend():
     """The line that an exercise of the transformer page adds to what an exercise of Lesson 1 has written."""
     source = program.script(1).with_name("README.md").read_text(encoding="utf-8")
     (attend_,) = re.findall(r"( +def attend\(.*?return weights @ value, weights\n)", source, re.DOTALL)
-    page = " ".join(text(3, "transformer.md").split())
+    page = " ".join(figures.text(3, "transformer.md").split())
     line, first, second = (
         re.search(rf"`({start}.*?)`", page)[1]
         for start in (r"logits = np\.where\(np\.tri", r"x = np", r"attend\(1\.4")
@@ -431,4 +360,4 @@ def test_a_mask_for_attend():
 def test_parameters():
     arrays, _ = programs.read(play.FOLDER / "checkpoints" / "transformer.npz")
     total = sum(array.size for array in arrays.values())
-    assert f"{total:,}" in text(3, "transformer.md")
+    assert f"{total:,}" in figures.text(3, "transformer.md")
