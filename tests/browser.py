@@ -1,11 +1,14 @@
 """The page to play with in a real browser, as a user has it before them; the fixtures of its tests."""
 
+import base64
+import json
 import os
-import re
 import shutil
 
+import numpy as np
 import program
 import pytest
+from experiments import play
 from selenium import common, webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -14,6 +17,7 @@ from selenium.webdriver.support import ui
 PAGE = program.script(1).with_name("play.html")
 FLAGS = (
     "--headless=new",
+    "--window-size=1280,900",  # 757 of them for the page.
     "--no-sandbox",
     "--disable-gpu",
     "--no-first-run",
@@ -38,11 +42,22 @@ SEEN = """
         weights: Object.fromEntries(sliders.map((slider) => [slider.id, tables(slider)])),
         message: document.getElementById("message").textContent,
         letters: document.getElementById("letters").value,
-        shown: ["ask", "vote", "playing", "train"].filter((id) => document.getElementById(id).offsetParent),
+        shown: all(document, "main > section").filter((view) => view.offsetParent).map((view) => view.id),
     };
 """
-
-
+COLOURS = """
+    const parts = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
+    const cells = [...document.querySelectorAll(arguments[0])];
+    const styles = cells.map((cell) => getComputedStyle(cell));
+    return [cells.map((cell) => Number(cell.dataset.weight)),
+        styles.map((style) => parts(style.backgroundColor)), styles.map((style) => parts(style.color))];
+"""
+DROP = """
+    const bytes = Uint8Array.from(atob(arguments[0]), (letter) => letter.charCodeAt(0));
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([bytes], "mine.npz"));
+    document.querySelector("footer").dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true }));
+"""
 USUAL = {  # What a test may have set, as it is without that.
     "Emulation.clearDeviceMetricsOverride": {},
     "Emulation.setTouchEmulationEnabled": {"enabled": False},
@@ -68,46 +83,97 @@ class Page:
 
     def screen(self, width, height=844, mobile=True):
         """Have a screen of this size, in pixels."""
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
-        self.command("Emulation.setDeviceMetricsOverride", **size)
+        size = {"width": width, "height": height, "screenWidth": width, "screenHeight": height}
+        self.command("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=mobile)
+        self.wait(lambda: self.js("return screen.width") == width)  # Under load, that takes a moment.
 
     def stand_still(self):
         """Be a user who wants nothing to move."""
         calm = {"name": "prefers-reduced-motion", "value": "reduce"}
         self.command("Emulation.setEmulatedMedia", features=[calm])
 
+    def js(self, script, *arguments):
+        """Run a script and return what it returns."""
+        return self.driver.execute_script(script, *arguments)
+
+    # --- What there is
+
     def find(self, name):
         """Return the element with this id."""
         return self.driver.find_element(By.ID, name)
+
+    def one(self, query):
+        """Return the first element that a CSS selector finds."""
+        return self.driver.find_element(By.CSS_SELECTOR, query)
 
     def all(self, query):
         """Return the elements that a CSS selector finds."""
         return self.driver.find_elements(By.CSS_SELECTOR, query)
 
-    def button(self, words):
-        """Return the button, among those that are visible, with these words on it."""
-        (found,) = [one for one in self.all("button") if one.is_displayed() and words in one.text]
-        return found
+    def cell(self, name, row, column, head=0):
+        """Return a cell of the heatmap of the attention with this name."""
+        return self.one(f"[id='{name} {head}'] tr:nth-child({row + 2}) td:nth-child({column + 2})")
+
+    @property
+    def active(self):
+        """The element that has the focus."""
+        return self.driver.switch_to.active_element
+
+    def value(self, name):
+        """Return what stands in a field, a slider or a menu."""
+        return self.find(name).get_attribute("value")
 
     def is_on(self, name):
         """Return whether the button with this id does something."""
         return self.find(name).get_attribute("aria-disabled") != "true"
 
-    def cell(self, name, row, column, head=0):
-        """Return a cell of the heatmap of the attention with this name."""
-        return (
-            self.find(f"{name} {head}")
-            .find_elements(By.CSS_SELECTOR, "tr")[row + 1]
-            .find_elements(By.TAG_NAME, "td")[column]
-        )
+    def box(self, element):
+        """Return where an element is in the window, a dict: left, right, top, bottom and so on."""
+        return self.js("return arguments[0].getBoundingClientRect().toJSON()", element)
+
+    def colours(self, query):
+        """Return weights of cells, (cells,), their colours and those of their numbers, (cells, 3)."""
+        return [np.array(each) for each in self.js(COLOURS, query)]
+
+    def seen(self):
+        """Return what is on the page, a dict: answers, chances, weights for each slider, and so on."""
+        return self.js(SEEN)
+
+    @property
+    def link(self):
+        """What stands after the # in the address."""
+        return self.driver.current_url.partition("#")[2]
 
     def wait(self, condition, seconds=60):
         """Wait until the condition, a function, is true, and return what it returned."""
         return ui.WebDriverWait(self.driver, seconds, 0.05).until(lambda _: condition())
 
+    def accuracy(self):
+        """Return how many of 1,000 sequences are right, as soon as it is not greyed out."""
+        told = self.find("accuracy")
+        self.wait(lambda: "old" not in told.get_attribute("class").split())
+        right = int(told.get_attribute("data-right"))
+        assert f"{right:,}" in told.text
+        return right
+
+    # --- What one does
+
+    def press(self, *keys):
+        """Press keys, one after the other, each where the focus is then."""
+        for key in keys:
+            self.active.send_keys(key)
+
     def type(self, text, field="letters"):
         """Replace the letters."""
         self.find(field).send_keys(Keys.CONTROL, "a", Keys.NULL, text or Keys.DELETE)
+
+    def drag(self, start, end):
+        """Drag an element to another one."""
+        webdriver.ActionChains(self.driver, duration=0).drag_and_drop(start, end).perform()
+
+    def go(self, view):
+        """Go to a view, by the navigation."""
+        self.one(f"nav [href='#{view}']").click()
 
     def choose(self, name):
         """Choose a model in the menu."""
@@ -117,7 +183,7 @@ class Page:
         """Move sliders, a dict from their ids to where they go."""
         move = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'));"
         for name, factor in factors.items():
-            self.driver.execute_script(move, self.find(name), factor)
+            self.js(move, self.find(name), factor)
 
     def open(self, path):
         """Open a checkpoint, and return the message."""
@@ -126,14 +192,26 @@ class Page:
         self.wait(lambda: self.seen()["message"] or len(self.all("#model option")) > known)
         return self.seen()["message"]
 
-    def seen(self):
-        """Return what is on the page, a dict: answers, chances, weights for each slider, and so on."""
-        return self.driver.execute_script(SEEN)
+    def drop(self, path):
+        """Drop a checkpoint onto the foot of the page; its name is mine.npz."""
+        self.js(DROP, base64.b64encode(path.read_bytes()).decode())
 
-    def accuracy(self):
-        """Return how many of 1,000 sequences are right, as soon as it is not greyed out."""
-        self.wait(lambda: "old" not in self.find("accuracy").get_attribute("class").split())
-        return int(re.search(r"for ([\d,]+) of 1,000", self.find("accuracy").text)[1].replace(",", ""))
+
+def checkpoint(name):
+    """Return the path of the checkpoint of a model that is in the page, one of play.MODELS."""
+    return play.FOLDER / "checkpoints" / f"{name}.npz"
+
+
+def write_random(path, task, settings):
+    """Write a checkpoint whose weights are random, and return its arrays, a dict."""
+    module, generator, arrays = program.load(task), np.random.default_rng(0), {}
+    kind = getattr(module, "AttentionModel", None) or module.Transformer
+    for weight in kind(**settings).weights:
+        numbers = generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path)
+        arrays[weight.path.removeprefix("model/")] = numbers.astype(np.float32)
+    description = {"task": program.TASKS.get(task, "Transformer"), "step": 1, "settings": settings}
+    np.savez(path, description=json.dumps(description), **arrays)
+    return arrays
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ import program
 import pytest
 import tensorflow as tf
 import test_readme
-from selenium.webdriver.common.by import By
 
 # Counts of ␣, A, B, C in sequences of ten; a letter that is missing, and one that is all there is.
 BATCH = [[3, 2, 3, 2], [0, 10, 0, 0], [10, 0, 0, 0], [1, 0, 4, 5], [2, 6, 1, 1], [4, 1, 1, 4]]
@@ -13,24 +12,18 @@ SET_UP = """
     const [factor, weights] = arguments;
     window.training = new Training(factor, 7);
     for (const name of Object.keys(weights)) {
-        weights[name].forEach((row, index) => row.forEach((number, column) => {
-            window.training.weights[name][index][column] = number;
-        }));
+        weights[name].forEach((row, index) => Object.assign(training.weights[name][index], row));
     }
 """
-GRADIENTS = "return window.training.gradients(arguments[0])"
 STEP = """
-    window.training.adam(window.training.gradients(arguments[0]).gradients);
-    return window.training.weights;
+    const { loss, gradients } = training.gradients(arguments[0]);
+    training.adam(gradients);
+    return [loss, gradients, training.weights];
 """
 UNSEEN = """
     const [one, scored] = [new Training(1, 7), new Training(1, 7)];
     scored.right();
     return [one, scored].map((training) => range(20).map(() => training.draw()));
-"""
-PAIR = """
-    return Train.pair.map(({ training, points }) =>
-        [training.right(), training.model.trainedAt, training.step, points.map(([at, loss]) => [at, loss])]);
 """
 
 
@@ -46,10 +39,8 @@ def test_gradients_and_steps_of_adam_are_those_of_keras(page, factor):
     model = module.AttentionModel(max_len=10, vocab_size=3, hidden=64)
     for weight in model.weights:
         weight.assign(generator.normal(size=weight.shape) / 3 + ("gamma" in weight.path))
-    names = [weight.path.removeprefix("model/") for weight in model.weights]
-    page.driver.execute_script(
-        SET_UP, factor, {name: rows(one).tolist() for name, one in zip(names, model.weights, strict=True)}
-    )
+    weights = {weight.path.removeprefix("model/"): weight for weight in model.weights}
+    page.js(SET_UP, factor, {name: rows(weight).tolist() for name, weight in weights.items()})
     letters = np.array([np.repeat(range(4), counts) for counts in BATCH])
     inputs, answers = np.eye(4, dtype=np.float32)[letters], np.array(BATCH)[:, 1:]
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -59,16 +50,14 @@ def test_gradients_and_steps_of_adam_are_those_of_keras(page, factor):
             key = model.key_layer(inputs)
             decoding, _ = model.attention(query=model.query, key=factor * key, value=key)
             loss = loss_function(answers, model.logits_layer(decoding))
-        gradients = tape.gradient(loss, model.trainable_variables)
-        if step == 0:
-            found = page.driver.execute_script(GRADIENTS, BATCH)
-            assert found["loss"] == pytest.approx(float(loss), rel=1e-5)
-            for name, gradient in zip(names, gradients, strict=True):
-                np.testing.assert_allclose(found["gradients"][name], rows(gradient), rtol=1e-3, atol=1e-6)
-        optimizer.apply(gradients, model.trainable_variables)
-        weights = page.driver.execute_script(STEP, BATCH)
-        for name, weight in zip(names, model.weights, strict=True):
-            np.testing.assert_allclose(weights[name], rows(weight), atol=2e-4, err_msg=f"{name}, step {step}")
+        gradients = tape.gradient(loss, list(weights.values()))
+        optimizer.apply(gradients, list(weights.values()))
+        found_loss, found, trained = page.js(STEP, BATCH)
+        for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
+            np.testing.assert_allclose(trained[name], rows(weight), atol=2e-4, err_msg=f"{name}, step {step}")
+            if step == 0:
+                np.testing.assert_allclose(found[name], rows(gradient), rtol=1e-3, atol=1e-6)
+                assert found_loss == pytest.approx(float(loss), rel=1e-5)
 
 
 def test_both_kinds_train_and_become_models(page):
@@ -76,51 +65,43 @@ def test_both_kinds_train_and_become_models(page):
     page.visit("#train")
     page.command("Page.bringToFront")
     assert page.seen()["shown"] == ["train"]
-    page.button("It will").click()
+    page.find("first_guess").click()
     page.wait(lambda: page.is_on("stop"))
     page.wait(lambda: page.is_on("start"), 120)
-    pair = page.driver.execute_script(PAIR)
-    told = page.find("progress").text  # What was guessed of equal weights, and that it is so.
-    assert f"{pair[1][0]:,} of 1,000" in told and "n’t" not in told
-    kinds = zip(pair, ("learnt", "equal"), (900, 850), page.all("#runs tr")[1:], strict=True)
-    for (right, trained_at, steps, curve), kind, least, row in kinds:
-        assert right >= least and steps == 2000 and trained_at == (kind == "learnt")
+    curves = page.js("return Train.pair.map(({ points }) => points)")
+    for kind, least, curve in zip(("learnt", "equal"), (900, 850), curves, strict=True):
         losses = np.array(curve)
         assert losses[:, 0].tolist() == [1, *range(50, 2001, 50)]
         # From about ln 11, which is 2.4, to below 0.4, in the median, as a single step is noisy.
         assert losses[0, 1] > 2 and np.median(losses[-9:, 1]) < 0.4
-        assert f"{right} of 1,000" in row.text and row.get_attribute("data-kind") == kind
-        assert page.find(f"score_{kind}").get_attribute("data-right") == str(right)
-        drawn = page.find("losses").find_element(By.CSS_SELECTOR, f"polyline.{kind}.now")
-        assert len(drawn.get_attribute("points").split()) == 41
+        assert len(page.one(f"#losses .{kind}.now").get_attribute("points").split()) == 41
+        row = page.one(f"#runs [data-kind={kind}]")
+        right = row.get_attribute("data-right")
+        assert int(right) >= least and right in row.text and "2000" in row.text
+        assert right in page.find(f"score_{kind}").text
+    guess = page.find("progress")  # Of equal weights.
+    assert right in guess.text and guess.get_attribute("data-counts") == "true"
     page.find("start").click()
-    page.wait(lambda: "Step" in page.find("progress").text)
+    page.wait(lambda: page.js("return Train.pair[0].training.step"))
     page.find("stop").click()
     page.wait(lambda: len(page.all("#runs tr")) == 5)
-    assert all(0 < steps < 2000 for _, _, steps, _ in page.driver.execute_script(PAIR)) and page.is_on(
-        "start"
-    )
-    page.button("Open run 2").click()
+    assert 0 < page.js("return Train.pair[1].training.step") < 2000 and page.is_on("start")
+    page.one("#runs [data-kind=equal] button").click()
     seen = page.seen()
     assert seen["shown"] == ["playing"] and seen["letters"] == "␣BC␣CBBAA␣"
     np.testing.assert_allclose(seen["weights"]["attention"], 0.1)
-    assert page.find("attention").get_attribute("value") == "0"
-    assert page.accuracy() == int(
-        page.find("runs").find_elements(By.TAG_NAME, "tr")[2].get_attribute("data-right")
-    )
+    assert page.value("attention") == "0" and page.accuracy() == int(right)
     page.choose("trained_1")
     weights = np.array(page.seen()["weights"]["attention"])[0]
     for row, letter in zip(weights, "ABC", strict=True):
         own = np.array(list("␣BC␣CBBAA␣")) == letter
         assert row[own].min() > row[~own].max()
-    page.visit("#model=trained_1&letters=AB")
-    assert "trained in the page" in page.seen()["message"]
 
 
 def test_the_page_trains_with_the_settings_of_main(page):
     """So that its loss and its scores can be compared with the lesson's."""
     defaults = test_readme.flags(1)
     settings = [float(defaults[flag]) for flag in ("--steps", "--batchsize", "--lr")]
-    assert page.driver.execute_script("return [STEPS, BATCH, RATE]") == settings
-    usual, after_a_score = page.driver.execute_script(UNSEEN)
+    assert page.js("return [STEPS, BATCH, RATE]") == settings
+    usual, after_a_score = page.js(UNSEEN)
     assert usual == after_a_score  # It never trains on what it is tested with.

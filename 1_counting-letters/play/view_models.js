@@ -251,6 +251,7 @@ const Models = {
 
   *measureShown(model, length, factors, moves) { // The score first; then the ruler, which goes on where it was.
     const right = yield* measureRight(model, length, factors);
+    $("accuracy").dataset.right = right;
     $("accuracy").textContent = tell(right, model, length) + (moves.length ? " (Without the weight that you moved.)"
       : "");
     $("accuracy").className = "quiet";

@@ -157,8 +157,10 @@ const Train = {
     turn("start", true);
     turn("stop", false);
     const { right, at } = Train.pair.find((one) => one.kind === "equal");
+    const counts = right > 500;
+    $("progress").dataset.counts = counts;
     const guessed = Train.guess && at === STEPS ? `You guessed it ${Train.guess}. ` +
-      `It ${right > 500 ? "does" : "doesn’t"}: ${right.toLocaleString("en")} of 1,000 right. ` : "";
+      `It ${counts ? "does" : "doesn’t"}: ${right.toLocaleString("en")} of 1,000 right. ` : "";
     Train.guess = "";
     $("progress").replaceChildren(make("b", {}, guessed), `(${seconds.toFixed(1)} s)`);
     if (!$("runs").rows.length) {
@@ -167,7 +169,7 @@ const Train = {
     }
     Train.pair.forEach(Train.keep);
     announce(Train.pair.map(({ kind, right }) => `${KINDS_OF_TRAINING[kind].short}: right for ${right} of 1,000`).join("; "));
-    $("compare").replaceChildren(make("p", { className: "lead" }, right > 500 ? UNLIKE_ASK : ""),
+    $("compare").replaceChildren(make("p", { className: "lead" }, counts ? UNLIKE_ASK : ""),
       make("details", {}, make("summary", {}, "What does it show?"), make("p", {}, COMPARISON)));
   },
 

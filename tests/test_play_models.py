@@ -1,0 +1,225 @@
+"""Models, a view of the page to play with: letters and words, the slider, weight moved by hand, keys."""
+
+import re
+
+import drawings
+import numpy as np
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+CHOSEN = "const { id, head, row, column } = Models.chosen; return [id, head, row, column]"
+STOPS = """
+    const tables = [...document.querySelectorAll("#stage table[role=grid]")];
+    return tables.map((table) => table.querySelectorAll("td[tabindex='0']").length);
+"""
+PLACES = """
+    const parts = document.querySelectorAll("input[type=range], #stage table, #cell, #answers");
+    return [...parts].map((part) => part.getBoundingClientRect().top + scrollY);
+"""
+
+
+def weights(page, row=0):
+    """Return a row of the weights of the attention in sight."""
+    return page.seen()["weights"]["attention"][0][row]
+
+
+def test_letters_and_words(page):
+    """Random and usual ones; those that do not fit are refused in one line, and what was shown stays."""
+    drawn = set()
+    for _ in range(5):
+        page.find("random").click()
+        drawn.add(page.value("letters"))
+    assert len(drawn) == 5 and all(re.fullmatch("[␣ABC]{10}", letters) for letters in drawn)
+    page.type("AB")
+    before = page.seen()
+    for keys, named in (("X", "X"), (Keys.HOME + "?", "?"), (Keys.HOME + "\u00a0", "U+00A0")):
+        page.find("letters").send_keys(keys)
+        after = page.seen()
+        assert named in after["message"] and after["weights"] == before["weights"]
+    page.type("")
+    assert page.seen()["message"]
+    page.type("B")
+    assert page.seen()["message"] == "" and page.seen()["weights"]["attention"] == [[[1], [1], [1]]]
+    page.choose("signal")
+    assert float(page.one("td.chosen").get_attribute("data-weight")) == max(weights(page))
+    assert len(weights(page)) == 11
+    for text, named in (("A" * 12, "11"), ("A B", "␣")):
+        page.type(text)
+        assert named in page.seen()["message"]
+    page.choose("transformer")
+    page.type("Ben\u200b dog ")
+    assert "U+200B" in page.seen()["message"]
+    page.type("anna DOG ben cat ")
+    assert page.seen()["letters"] == "anna DOG ben cat "
+    assert not re.search("[✓✗]", page.seen()["verdicts"][-1])  # Nobody can know.
+    for keys, named in (("ann", ""), ("x ", "annx"), (Keys.BACKSPACE * 2 + "a", "")):
+        page.find("letters").send_keys(keys)
+        message = page.seen()["message"]
+        assert named in message and bool(message) == bool(named)  # "ann" is still being typed.
+    assert "Anna" in page.seen()["verdicts"][-1]
+    page.find("random").click()
+    assert len(page.value("letters").split()) == 9 and re.search("[✓✗]", page.seen()["verdicts"][-1])
+
+
+def test_what_is_typed_can_be_undone_and_replaced_by_an_address(page):
+    """The page writes a blank as ␣ and small letters as capitals, and Ctrl+Z takes them back."""
+    usual = page.value("letters")
+    page.find("letters").send_keys(Keys.END, "a b")
+    assert page.value("letters") == usual + "A␣B"
+    for _ in range(3):
+        page.find("letters").send_keys(Keys.CONTROL, "z", Keys.NULL)
+    assert page.value("letters") == usual and page.seen()["answers"] == ["2", "3", "2"]
+    page.js("location.hash = '#model=counting&letters=CC&attention=0'")
+    page.wait(lambda: page.value("letters") == "CC")
+    np.testing.assert_allclose(page.seen()["weights"]["attention"], 0.5)
+
+
+def test_letters_that_fit_stay_and_the_chosen_cell_stays_with_its_question(page):
+    """Another name is asked for: the cell is the brightest one of the last row, as before."""
+    page.type("AAAAB")
+    page.choose("difference")
+    assert page.value("letters") == "ABB␣CBACBC"
+    page.type("AAAAABBBCC")
+    page.choose("counting")
+    assert page.value("letters") == "AAAAABBBCC"
+    page.choose("transformer")
+    layer, head, row, column = page.js(CHOSEN)
+    assert (row, column) == (8, 5)
+    page.find("letters").send_keys(Keys.BACKSPACE * 3, "Cleo")
+    assert page.js(CHOSEN) == [layer, head, 8, 7]
+
+
+def test_weight_is_moved_by_hand(page):
+    """From 'A' to 'A' nothing changes, from 'A' to 'B' the answer falls; a row keeps its sum."""
+    usual = page.seen()
+    before = weights(page)
+    page.cell("attention", 0, 7).click()
+    page.one("#cell_move button").click()
+    page.cell("attention", 0, 8).click()
+    row = weights(page)
+    assert row[7] == 0 and row[8] == pytest.approx(2 * before[8]) and sum(row) == pytest.approx(1)
+    np.testing.assert_allclose(page.seen()["chances"], usual["chances"], atol=1e-9)
+    page.find("put_back").click()
+    assert page.seen() == usual
+    page.drag(page.cell("attention", 0, 7), page.cell("attention", 0, 1))
+    dragged = page.seen()
+    assert weights(page)[7] == 0 and sum(weights(page)) == pytest.approx(1)
+    assert dragged["weights"]["attention"][0][1:] == usual["weights"]["attention"][0][1:]
+    assert int(dragged["answers"][0]) < 2 and dragged["answers"][1:] == ["3", "2"]
+    page.drag(page.cell("attention", 0, 8), page.cell("attention", 0, 2))
+    row = weights(page)
+    assert row[7] == row[8] == 0 and sum(row) == pytest.approx(1)  # What was moved before stays moved.
+    page.turn({"attention": 2})
+    assert weights(page)[7] == 0
+    page.find("random").click()
+    page.find("usual").click()
+    page.turn({"attention": 1})
+    page.drag(
+        page.cell("attention", 0, 7), page.cell("attention", 1, 1)
+    )  # To another row: its sum would not stay.
+    assert page.seen() == usual
+    page.cell("attention", 0, 8).click()
+    page.press(Keys.ENTER, Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ENTER)
+    row = weights(page)
+    assert row[8] == 0 and row[6] > 0.25 and page.seen()["answers"][0] == "1"
+    page.press(Keys.ENTER, Keys.ESCAPE, Keys.ARROW_LEFT, Keys.ENTER, Keys.ENTER)
+    page.press(Keys.ENTER, Keys.ARROW_DOWN, Keys.ARROW_LEFT, Keys.ENTER)
+    assert weights(page) == row
+
+
+def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
+    """One stop of the Tab key in each heatmap; buttons that are used up or redrawn keep the focus near."""
+    page.choose("transformer")
+    assert page.js(STOPS) == [1] * 8
+    page.find("letters").send_keys(Keys.TAB)
+    tables = []
+    while len(tables) < 8:
+        if page.active.tag_name == "td":
+            tables.append(page.active.find_element(By.XPATH, "ancestor::table").get_attribute("id"))
+            assert "chosen" in page.active.get_attribute("class").split()
+        webdriver.ActionChains(page.driver).send_keys(Keys.TAB).perform()
+        assert page.active.tag_name != "body"
+    assert len(set(tables)) == 8
+    page.visit("#model=counting")
+    page.cell("attention", 0, 9).send_keys(Keys.ENTER)
+    page.type("ABC")
+    page.turn({"attention": 3})
+    assert page.accuracy() < 100 and not page.all(
+        ".taken"
+    )  # The weight that was taken went with its letters.
+    page.cell("attention", 0, 0).send_keys(Keys.ENTER)
+    assert page.all(".taken")
+    taken = page.find("announced").text
+    page.one("#cell_move button").send_keys(Keys.ENTER)
+    assert page.active == page.cell("attention", 0, 0) and not page.all(".taken")
+    assert page.find("announced").text not in ("", taken)
+
+
+def test_the_slider_says_what_it_shows_and_where_it_stops(page):
+    """The score follows, colours keep their end, the control is a click away, and nothing jumps."""
+    page.stand_still()  # Else colours would still be on their way.
+    before, places = page.accuracy(), page.js(PLACES)
+    usual, colours, _ = page.colours("#stage td.cell")
+    page.turn({"attention": 2})
+    assert "old" in page.find("accuracy").get_attribute("class").split()
+    assert page.accuracy() < 100 < 900 < before
+    assert abs(np.array(page.js(PLACES)) - places).max() < 2
+    page.turn({"attention": 3})
+    shown, *both = page.colours("#stage td.cell")
+    under, number = (drawings.luminance(each) + 0.05 for each in both)
+    assert np.maximum(under / number, number / under).min() >= 4.5
+    every = np.argsort([*usual, *shown])  # One scale, to compare them.
+    assert np.diff(drawings.luminance([*colours, *both[0]])[every]).min() > -0.01
+    assert drawings.luminance(colours).max() < under.max() - 0.1  # There was room for brighter ones.
+    page.one(".shows summary").click()
+    page.one(".shows button").click()
+    assert page.seen()["shown"] == ["train"] and page.active == page.find("first_guess")
+    page.driver.back()
+    page.wait(lambda: page.seen()["shown"] == ["playing"])
+    slider = page.find("attention")
+    left = webdriver.ActionChains(page.driver, duration=0).click_and_hold(slider)  # In the middle: 1.5.
+    left.move_by_offset(int(slider.size["width"] * 0.155), 2).release().perform()  # A little before 2.
+    assert page.value("attention") == "2"
+    slider.send_keys(Keys.ARROW_LEFT)
+    assert page.value("attention") == "1.9"
+    page.find("attention back").click()
+    assert page.value("attention") == "1" and page.active == slider
+
+
+def test_a_page_from_right_to_left_keeps_its_heatmaps(page):
+    """As a browser turns it that translates the page."""
+    page.js("document.documentElement.dir = 'rtl'")
+    page.cell("attention", 0, 0).click()
+    page.press(Keys.ARROW_RIGHT)
+    assert page.js(CHOSEN) == ["attention", 0, 0, 1]
+    assert page.active.rect["x"] > page.cell("attention", 0, 0).rect["x"]
+
+
+def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
+    """It comes from below, the cell stays in sight above it, and it goes again."""
+    page.screen(390)
+    for model, name, row, column in (
+        ("counting", "attention", 2, 2),
+        ("transformer", "block_2/attention", 8, 3),
+    ):
+        page.choose(model)
+        sheet, cell = page.find("cell"), page.cell(name, row, column)
+        assert not sheet.is_displayed()
+        page.js("arguments[0].scrollIntoView({ block: 'end' }); arguments[0].click()", cell)
+        page.wait(lambda sheet=sheet: page.box(sheet)["bottom"] == 844, 5)
+        assert 0 < page.box(cell)["top"] and page.box(cell)["bottom"] <= page.box(sheet)["top"] < 600
+        page.find("cell_close").click()
+        assert not sheet.is_displayed()
+
+
+def test_on_a_phone_one_sees_what_a_moved_weight_does(page):
+    """Two taps and a press, from 'A' to 'B': then the sheet is gone, and the answers are in sight."""
+    page.screen(390, 667)
+    page.cell("attention", 0, 7).click()
+    page.one("#cell_move button").click()
+    page.cell("attention", 0, 1).click()
+    assert not page.find("cell").is_displayed() and page.seen()["answers"] == ["1", "3", "2"]
+    answers = page.box(page.find("answers"))
+    assert 0 <= answers["top"] < answers["bottom"] <= 667

@@ -1,0 +1,84 @@
+"""Vote, a view of the page to play with: alone, and in class."""
+
+import drawings
+import numpy as np
+from selenium.webdriver.common.keys import Keys
+
+HIDDEN = [[None] * 3] * 3
+LINEUP = """
+    const cells = (model, query) => [...document.querySelectorAll(`#lineup_${model} td.${query}`)];
+    return [0, 1, 2].map((model) => cells(model, "answer").map((cell) => cell.dataset.answer || null));
+"""
+TOO_WIDE = """
+    const pictures = [...document.querySelectorAll("#models .picture")];
+    return pictures.filter((one) => one.scrollWidth > one.clientWidth);
+"""
+
+
+def answers(page):
+    """Return the three answers of each of the three models, None where they are hidden."""
+    return page.js(LINEUP)
+
+
+def scores(page):
+    """Return how many of 1,000 sequences each model gets right, as soon as all are told."""
+    page.wait(lambda: page.find("moral").is_displayed())
+    return [int(score.get_attribute("data-right")) for score in page.all("#models [data-right]")]
+
+
+def test_one_press_votes_and_tells_what_became_of_it(page):
+    """Whoever is alone sees no answer before; then answers, scores, and the score of what was chosen."""
+    page.visit("#vote")
+    assert page.seen()["shown"] == ["vote"] and answers(page) == HIDDEN and page.js(TOO_WIDE) == []
+    weights, colours, _ = page.colours("#models td.cell")
+    equal, learnt, fixed = weights.reshape(3, 30)
+    assert np.ptp(equal) == 0 and 0.2 < max(learnt) < 0.3 and max(fixed) > 0.45
+    shades = drawings.luminance(colours)[np.argsort(weights)]
+    assert np.diff(shades).min() > -0.01  # One scale, to compare them.
+    page.type("aaaa bbbbb", "vote_letters")
+    assert page.value("vote_letters") == "AAAA␣BBBBB"
+    assert answers(page) == HIDDEN and not page.find("show").is_displayed()
+    page.find("vote_2").click()
+    assert answers(page)[1][:2] == ["4", "5"]
+    equal, learnt, fixed = scores(page)
+    assert equal > 850 and learnt > 900 and fixed < 850
+    assert str(fixed) in page.find("reveal_2").text
+    assert [page.find(f"vote_{model}").is_displayed() for model in range(3)] == [False, False, True]
+    assert "✓" in page.find("lineup_1").text and "✗" in page.find("lineup_2").text
+    page.one("#reveal_2 button").click()
+    seen = page.seen()
+    assert seen["shown"] == ["playing"] and seen["letters"] == "AAAA␣BBBBB"
+    assert "model=counting_fixed" in page.link
+    page.driver.back()
+    page.wait(lambda: page.seen()["shown"] == ["vote"])
+    page.find("again").click()
+    assert answers(page) == HIDDEN and not page.find("moral").is_displayed()
+
+
+def test_in_class_votes_are_counted_before_anything_is_given_away(page):
+    """Boxes that outlive a reload, answers from the start, a button that shows; a new vote asks first."""
+    page.visit("#vote=class")
+    page.type("aaaa bbbbb", "vote_letters")
+    assert answers(page)[1][:2] == ["4", "5"]
+    page.find("votes_0").send_keys(Keys.BACKSPACE, "17")
+    for _ in range(2):
+        page.find("vote_2").click()
+    assert not page.all(".reveal > *, #models .right, #models .wrong")
+    assert not page.find("moral").is_displayed()
+    page.driver.refresh()
+    assert [page.value(f"votes_{model}") for model in range(3)] == ["17", "0", "2"]
+    page.type("a" * 40, "vote_letters")
+    for picture in page.all("#models .picture"):  # However long the sequence is.
+        box = page.box(picture)
+        for answer in picture.find_elements("css selector", "td.answer b"):
+            assert box["left"] <= page.box(answer)["left"] < box["right"]
+    page.find("show").click()
+    assert len(scores(page)) == 3 and not page.is_on("show")
+    page.find("again").click()
+    page.find("again_no").click()
+    assert page.value("votes_0") == "17" and page.find("moral").is_displayed()
+    page.find("again").click()
+    page.find("again_yes").click()
+    assert page.value("votes_0") == "0" and not page.find("moral").is_displayed()
+    page.find("in_class").click()
+    assert not page.all("#models input") and answers(page) == HIDDEN
