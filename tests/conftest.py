@@ -5,9 +5,9 @@ import os
 import pathlib
 import shutil
 import signal
-import time
 import types
 
+import filelock
 import program
 import pytest
 
@@ -30,26 +30,14 @@ def trained(tmp_path_factory):
 
     @functools.cache
     def train(variant):
-        folder = base / f"trained {variant}"
         task, flags = program.TRAININGS[variant]
+        folder = base / f"trained {variant}"
         training = types.SimpleNamespace(savepath=folder / "models", plotpath=folder / "plots")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            deadline = time.monotonic() + 300
-            while not (folder / "output.txt").exists():
-                assert not (folder / "failed").exists(), "the training has failed in another process"
-                assert time.monotonic() < deadline, "the process that trains has not ended"
-                time.sleep(0.1)
-        else:
-            paths = ("--savepath", training.savepath, "--plotpath", training.plotpath)
-            try:
+        with filelock.FileLock(base / f"trained {variant}.lock"):
+            if not (folder / "output.txt").exists():
+                paths = ("--savepath", training.savepath, "--plotpath", training.plotpath)
                 output = program.output_of(task, "--train", "--plot", "--seed", 1, *flags, *paths)
-            except BaseException:
-                (folder / "failed").touch()
-                raise
-            (folder / "unfinished").write_text(output, encoding="utf-8")
-            (folder / "unfinished").rename(folder / "output.txt")
+                (folder / "output.txt").write_text(output, encoding="utf-8")
         training.stdout = (folder / "output.txt").read_text(encoding="utf-8")
         return training
 
@@ -70,14 +58,11 @@ def savepath(copy_of):
 
 @pytest.fixture
 def edited(tmp_path):
-    """Return a function that copies a program with an edit, beside it the main.py, and returns its path."""
+    """Return a function that makes an edit in a copy of Task 1's program, and returns its path."""
 
-    def edit(task, old, new):
-        source, folder = program.source(task), tmp_path / "edited"
+    def edit(old, new):
+        source, path = program.source(1), tmp_path / "main.py"
         assert source.count(old) == 1
-        folder.mkdir()
-        shutil.copy(program.script(task).with_name("main.py"), folder)
-        path = folder / program.script(task).name
         path.write_text(source.replace(old, new), encoding="utf-8")
         return path
 

@@ -6,20 +6,15 @@ import types
 import program
 import pytest
 
-SCRIPT = program.script("transformer")
 LOOK = r"(\w+) at word (\d+) \((\d\.\d{3})\)\n"
-PETS = re.compile(
-    rf"\nLayer (\d+), head (\d+), what each pet attended mainly to:\n((?:\w+ at word \d+: {LOOK})+)"
-)
-QUESTION = re.compile(
-    r"\nQuestion at word (?P<place>\d+): (?P<name>\w+)\n"
-    r"Prediction: (?P<prediction>\w+)\nTruth: (?P<truth>\w+)\n"
-    rf"(?P<heads>(?:Layer \d+, head \d+, attended mainly to: {LOOK})+)"
-)
-PARTS = [re.sub(r"[?]P<[a-z]+>", "", part.pattern) for part in (PETS, QUESTION)]
+PET = rf"(\w+) at word (\d+): {LOOK}"
+HEAD = rf"Layer (\d+), head (\d+), attended mainly to: {LOOK}"
+QUESTION = rf"\nQuestion at word (\d+): (\w+)\nPrediction: (\w+)\nTruth: (\w+)\n((?:{HEAD})+)"
 OUTPUT = re.compile(
-    rf"\nText: \n(?P<text>[A-Za-z ]+)\n(?P<looks>(?:{PARTS[0]})*(?:{PARTS[1]})+)"
-    r"\nAccuracy on 10000 new texts of (?P<pairs>\d) pairs: (?P<accuracy>\d+\.\d\d)% of first questions\n"
+    r"\nText: \n(?P<text>[A-Za-z ]+)\n"
+    rf"(?:\nLayer 1, head (?P<head>\d+), what each pet attended mainly to:\n(?P<pets>(?:{PET})+))?"
+    rf"(?P<questions>(?:{QUESTION})+)"
+    r"\nAccuracy on 10000 new texts of \d pairs: (?P<accuracy>\d+\.\d\d)% of first questions\n"
     rf"{program.PLOTS}"
 )
 
@@ -48,35 +43,23 @@ def answers(text):
 
 
 def parse(output):
-    """Return what --test has printed, which must be the whole output.
+    """Return what --test has printed, which must be the whole output, of a model of one or two layers.
+
+    A look is what has most of a head's weight, as it is printed: the word, its place, and the weight.
 
     Returns:
         .words: list of str.
-        .pets: list of (layer, head, place of a pet, word, its place, weight), layers and heads from 1.
-        .questions: list of dict; each ["heads"] is a list of (head, word, its place, weight).
+        .head: the head, from 1, whose looks come first, and .pets: list of (pet, its place, *look).
+        .questions: list of (place, name, prediction, truth, list of (layer, head, *look)).
         .accuracy: float, in percent.
-        .plots: list of str.
     """
     match = OUTPUT.fullmatch(output)
     assert match, output
-    pets = []
-    for layer, head, lines, *_ in PETS.findall(match["looks"]):
-        for pet, place, *look in re.findall(rf"(\w+) at word (\d+): {LOOK}", lines):
-            assert match["text"].split()[int(place)] == pet
-            pets.append((int(layer), int(head), int(place), *numbers(*look)))
-    questions = [found.groupdict() for found in QUESTION.finditer(match["looks"])]
-    for question in questions:
-        heads = re.findall(rf"head (\d+), attended mainly to: {LOOK}", question["heads"])
-        question["heads"] = [(int(head), *numbers(*look)) for head, *look in heads]
+    questions = re.findall(QUESTION, match["questions"])
     return types.SimpleNamespace(
         words=match["text"].split(),
-        pets=pets,
-        questions=questions,
+        head=int(match["head"] or 0),
+        pets=re.findall(PET, match["pets"] or ""),
+        questions=[(*question[:4], re.findall(HEAD, question[4])) for question in questions],
         accuracy=float(match["accuracy"]),
-        plots=program.plots(match["plots"]),
     )
-
-
-def numbers(word, place, weight):
-    """Return a word with its place, an int, and its weight, a float, from what is printed."""
-    return word, int(place), float(weight)

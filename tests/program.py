@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import signal
 import string
 import subprocess
 import sys
@@ -72,28 +71,14 @@ def refused(completed, status, *named):
 # --- As modules -------------------------------------------------------------------------------------------
 
 
-class Output(io.StringIO):
-    """A standard output at which Ctrl-C is pressed as soon as it has said something."""
-
-    def __init__(self, last_words):
-        super().__init__()
-        self.last_words = last_words
-
-    def write(self, text):
-        """Take the text, then press Ctrl-C if it has the words, a str or None."""
-        super().write(text)
-        if self.last_words and self.last_words in text:
-            signal.raise_signal(signal.SIGINT)
-
-
-def in_process(task, *flags, stop=None, compiled=True):
+def in_process(task, *flags, compiled=True):
     """Run main(argv) in this process and return a subprocess.CompletedProcess, as `run` does.
 
-    Ctrl-C is pressed when the program has said what `stop` says, a str or None. To compile takes
-    longer than a few training steps, which do without it, and then round a little differently.
+    To compile takes longer than a few training steps, which do without it, and then round a little
+    differently.
     """
     load(task).tf.config.run_functions_eagerly(not compiled)
-    output, errors, status = Output(stop), io.StringIO(), 0
+    output, errors, status = io.StringIO(), io.StringIO(), 0
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         try:
             load(task).main([str(flag) for flag in flags])
@@ -115,20 +100,11 @@ def output_of(task, *flags, **options):
 
 
 def load_model(task, savepath):
-    """Return the only model in a folder, and its settings, a dict."""
-    model = programs.load_model(load(task), checkpoint(savepath))
-    return model, contents(savepath)[1]["settings"]
+    """Return the only model in a folder."""
+    return programs.load_model(load(task), checkpoint(savepath))
 
 
 # --- What they write --------------------------------------------------------------------------------------
-
-
-def ending(flags):
-    """Return what the flags of a variant add to the names of its files, such as "_self_att"."""
-    words, flags = "", [str(word) for word in flags]
-    words += "".join(word.replace("--", "_") for word in flags if word in ("--self_att", "--pos_enc"))
-    layers = flags[flags.index("--enc_layers") + 1] if "--enc_layers" in flags else "1"
-    return words + f"_{layers}_layers" * (layers != "1")
 
 
 def checkpoint(savepath):
@@ -138,7 +114,7 @@ def checkpoint(savepath):
 
 
 def contents(savepath):
-    """Return the same of the only model in a folder."""
+    """Return the arrays and the description of the only model in a folder, two dicts."""
     return read(checkpoint(savepath))
 
 
@@ -148,7 +124,7 @@ def files(folder):
 
 
 NUMBERS = r"\[\d+\.\d{1,3}(?:, \d+\.\d{1,3})*\]"
-PLOTS = r"(?P<plots>(?:Plot saved to .+\.png\.\n)*)"
+PLOTS = r"(?:Plot saved to .+\.png\.\n)*"
 OUTPUT = re.compile(
     r"\nInput: \n(?P<input>\[\[\['[A-Z ]'\](?:\n  \['[A-Z ]'\])*\]\])\n"
     r"\nPrediction: \n\[\[(?P<prediction>[\d ]+)\]\]\n"
@@ -181,13 +157,16 @@ def parse(output):
     mainly = re.findall(r"Input steps: \[([\d ]+)\]", match["attention"])
     return {
         "input": "".join(re.findall(r"'(.)'", match["input"])),
-        **{name: [int(count) for count in match[name].split()] for name in ("prediction", "truth")},
-        **{name: rows(match[name]) for name in ("attention", "self_attention")},
+        "prediction": [int(count) for count in match["prediction"].split()],
+        "truth": [int(count) for count in match["truth"].split()],
+        "attention": rows(match["attention"]),
         "mainly": [[int(step) for step in steps.split()] for steps in mainly],
+        "self_attention": rows(match["self_attention"]),
         "norms": json.loads(match["norms"] or "[]"),
-        **{name: int(match[name]) for name in ("samples", "length")},
-        **{name: float(match[name]) for name in ("sequences", "steps")},
-        "plots": plots(match["plots"]),
+        "samples": int(match["samples"]),
+        "length": int(match["length"]),
+        "sequences": float(match["sequences"]),
+        "steps": float(match["steps"]),
     }
 
 

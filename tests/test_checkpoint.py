@@ -12,30 +12,25 @@ import program
 import pytest
 
 SETTINGS = {"max_len": 10, "vocab_size": 3, "hidden": 64}
-OWN_SETTINGS = {
-    "1": {},
-    "2": {"self_att": False},
-    "2 --self_att": {"self_att": True},
-    "3": {"pos_enc": False, "enc_layers": 1},
-    "3 --pos_enc": {"pos_enc": True, "enc_layers": 1},
+SETTINGS_OF = {  # The task, and the settings that are not those of every task.
+    "1": ("Counting Letters", {}),
+    "2": ("Difference", {"self_att": False}),
+    "2 --self_att": ("Difference", {"self_att": True}),
+    "3": ("Signal", {"pos_enc": False, "enc_layers": 1}),
+    "3 --pos_enc": ("Signal", {"pos_enc": True, "enc_layers": 1}),
 }
 NAMES = {"query", "attention/layer_norm/beta", "attention/layer_norm/gamma"}
 NAMES |= {f"{layer}/{name}" for layer in ("key_layer", "logits_layer") for name in ("bias", "kernel")}
 
 
 @pytest.mark.parametrize("variant", program.VARIANTS)
-def test_numpy_alone_can_look_inside_and_what_is_loaded_is_what_was_saved(variant, trained):
-    task, _ = program.VARIANTS[variant]
+def test_numpy_alone_can_look_inside(variant, trained):
     arrays, description = program.contents(trained(variant).savepath)
-    assert variant != "1" or set(arrays) == NAMES
-    assert all(array.dtype == np.float32 and np.isfinite(array).all() for array in arrays.values())
-    assert description.pop("program")
-    settings, step = SETTINGS | OWN_SETTINGS[variant], 1000 if task == 2 else 2000
-    assert description == {"task": program.TASKS[task], "step": step, "settings": settings}
-    model, loaded = program.load_model(task, trained(variant).savepath)
-    assert loaded == settings and len(model.weights) == len(arrays)
-    for weight in model.weights:
-        assert np.array_equal(weight, arrays[weight.path.removeprefix("model/")])
+    assert variant != "1" or arrays.keys() == NAMES
+    assert all(array.dtype == np.float32 for array in arrays.values())
+    task, own = SETTINGS_OF[variant]
+    assert description["task"] == task and description["settings"] == SETTINGS | own
+    assert description["step"] == (1000 if variant.startswith("2") else 2000)
 
 
 # --- Damage -----------------------------------------------------------------------------------------------
@@ -43,7 +38,7 @@ def test_numpy_alone_can_look_inside_and_what_is_loaded_is_what_was_saved(varian
 
 def refused(savepath):
     """Return whether --test refuses what lies in a folder, in a line that harms nobody."""
-    completed = program.in_process(1, "--test", "--savepath", savepath)
+    completed = program.in_process(1, "--sample_len", 1, "--savepath", savepath)
     if completed.returncode:
         program.refused(completed, 1, savepath / "checkpoint.npz", "--savepath")
         assert not completed.stdout and not re.search("--train|pickle", completed.stderr)
@@ -75,8 +70,6 @@ def test_a_damaged_file_is_refused_or_still_the_model(savepath):
             read, _ = program.contents(savepath)
             assert all(np.array_equal(read[name], array) for name, array in arrays.items())
     assert verdicts.count(True) > 30
-    assert program.output_of(1, "--train", "--steps", 1, "--savepath", savepath)
-    assert not refused(savepath)
 
 
 class Trap:
@@ -100,55 +93,44 @@ def test_nothing_of_a_stranger_is_executed(savepath, tmp_path):
     assert not (tmp_path / "trace").exists()
 
 
-def test_the_model_of_another_task_is_refused(trained):
-    assert refused(trained("2").savepath)
-
-
-def test_a_variant_that_was_renamed_is_still_that_model(copy_of):
-    path = program.checkpoint(copy_of("3 --pos_enc"))
-    flags = ("--test", "--seed", 1, "--savepath", path.parent)
-    usual = program.output_of(3, *flags, "--pos_enc")
-    path.rename(path.with_name("checkpoint.npz"))
-    assert program.output_of(3, *flags) == usual
-
-
-DESCRIPTIONS = ["{", "[]", "null", "{}", '{"task": "Counting Letters"}', '{"settings": {}}']
-CHANGES = {"hidden": "64", "max_len": 0, "vocab_size": 27, "sharpness": 1.0}
-SETTINGS_OF_OTHERS = [None, {}, *(SETTINGS | {name: value} for name, value in CHANGES.items())]
-
-
 def test_what_no_training_writes_is_refused(savepath):
     arrays, description = program.contents(savepath)
-    good = {"description": json.dumps(description)} | arrays
-    changes = [{"description": text} for text in DESCRIPTIONS]
-    changes += [{"description": json.dumps(description | {"settings": each})} for each in SETTINGS_OF_OTHERS]
-    changes.append({"description": json.dumps(description | {"task": "Difference"})})
+    settings = ({"hidden": "64"}, {"max_len": 0}, {"vocab_size": 27}, {"sharpness": 1.0})
+    wrong = [{"task": "Difference"}, {"settings": None}, {"settings": {}}]
+    wrong += [{"settings": SETTINGS | change} for change in settings]
+    texts = ["{", "[]", "null", "{}", *(json.dumps(description | change) for change in wrong)]
+    changes = [{"description": text} for text in texts]
     changes += [{"query": arrays["query"][:, :2]}, {"query": np.array("text")}, {"second": arrays["query"]}]
+    good, path = {"description": json.dumps(description)} | arrays, savepath / "checkpoint.npz"
     for changed in changes:
-        np.savez(savepath / "checkpoint.npz", **(good | changed))
+        np.savez(path, **(good | changed))
         assert refused(savepath), changed
     del good["query"]
-    np.savez(savepath / "checkpoint.npz", **good)
-    with zipfile.ZipFile(savepath / "checkpoint.npz", "a") as archive:
-        archive.writestr("query", b"no array")
+    np.savez(path, **good)
     assert refused(savepath)
-    np.savez(savepath / "checkpoint.npz", **{name: good[name] for name in good if name != "query"})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("query", b"no array")
     assert refused(savepath)
 
 
 # --- Several programs at once -------------------------------------------------------------------------------
 
 
-def test_two_trainings_save_into_one_folder_while_a_third_program_reads(savepath, tmp_path):
-    """The one that reads finds a complete model at every instant. In two containers, both are process 7."""
+def test_two_trainings_into_one_folder_are_killed_and_leave_a_complete_model(savepath, tmp_path):
+    """Whoever reads meanwhile finds one at every instant. In two containers, both are process 7."""
     (tmp_path / "sitecustomize.py").write_text("import os\nos.getpid = lambda: 7\n", encoding="utf-8")
-    flags, steps = ("--train", "--steps", 99, "--save_every", 1, "--savepath", savepath), set()
+    flags = ("--train", "--steps", 10**6, "--print_every", 10, "--save_every", 1, "--savepath", savepath)
     trainings = [program.start(1, *flags, env={"PYTHONPATH": str(tmp_path)}) for _ in range(2)]
-    while any(training.poll() is None for training in trainings):
+    for training in trainings:
+        assert training.stdout.readline()
+    steps = set()
+    while len(steps) < 50 or len(program.files(savepath)) == 1:  # The kill comes while one saves.
         arrays, description = program.contents(savepath)  # The archive's checksums find what is torn.
-        assert arrays.keys() == NAMES
+        assert arrays.keys() == NAMES and all(training.poll() is None for training in trainings)
         steps.add(description["step"])
-    assert [program.finish(training).returncode for training in trainings] == [0, 0]
-    assert len(steps) > 5 and 2000 in steps  # It has read while they wrote.
-    assert program.contents(savepath)[1]["step"] == 99
-    assert program.files(savepath) == ["checkpoint.npz"]
+    for training in trainings:
+        training.kill()
+    printed = [max(program.losses(program.finish(training).stdout), default=10) for training in trainings]
+    arrays, description = program.contents(savepath)
+    assert any(0 <= description["step"] - step <= 10 for step in printed)  # No loss line is lost.
+    assert arrays.keys() == NAMES and len(program.files(savepath)) <= 3  # Two that were not finished.

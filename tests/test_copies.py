@@ -12,10 +12,16 @@ DEFINITION = ast.FunctionDef | ast.ClassDef
 DIFFERENT = {"Task", "AttentionModel", "main"}  # The lesson, and which picture of the loss is whose.
 
 
-def definitions(task):
-    """Return a dict from the name of each function and class of a program to its source, without comments."""
+def parts(task):
+    """Return the functions and classes of a program, a dict from name to source, and its other statements.
+
+    These begin where the flags end; nothing has comments.
+    """
     nodes = ast.parse(program.source(task)).body
-    return {node.name: ast.unparse(node) for node in nodes if isinstance(node, DEFINITION)}
+    definitions = {node.name: ast.unparse(node) for node in nodes if isinstance(node, DEFINITION)}
+    others = [node for node in nodes if not isinstance(node, DEFINITION)]
+    start = [isinstance(node, ast.If) for node in others].index(True)
+    return definitions, [ast.unparse(node) for node in others[start:]]
 
 
 def flags_of(task):
@@ -24,8 +30,10 @@ def flags_of(task):
 
 
 def test_what_knows_no_flag_of_its_task_is_the_same_in_the_three_lessons():
-    """So what is tested in one file holds in all."""
-    lessons, flags = ([read(task) for task in program.FOLDERS] for read in (definitions, flags_of))
+    """So what is tested in one file holds in all, as do what a host and a missing package meet."""
+    lessons, others = zip(*map(parts, program.FOLDERS), strict=True)
+    assert others[0] == others[1] == others[2] and len(others[0]) > 10
+    flags = [flags_of(task) for task in program.FOLDERS]
     own = set.union(*flags) - set.intersection(*flags)
     names = set.intersection(*map(set, lessons)) - DIFFERENT
     assert len(names) > 10 and "Attention" in names
@@ -34,24 +42,12 @@ def test_what_knows_no_flag_of_its_task_is_the_same_in_the_three_lessons():
         assert len({copy for copy in copies if not own & set(re.findall(r"\w+", copy))}) < 2, name
 
 
-def test_what_stands_beside_functions_and_classes_is_the_same():
-    """From the end of the flags: what a host or a missing package meets is tested in one file, too."""
-    blocks = set()
-    for task in program.FOLDERS:
-        nodes = [node for node in ast.parse(program.source(task)).body if not isinstance(node, DEFINITION)]
-        start = [isinstance(node, ast.If) for node in nodes].index(True)
-        blocks.add(tuple(map(ast.unparse, nodes[start:])))
-    (block,) = blocks
-    assert len(block) > 10
-
-
-def test_the_transformer_has_the_copies_that_it_needs_before_it_can_import():
-    """Two types of flags, how a path is printed, saving, loading: up to the names of file and model."""
-    lesson, copies = set(definitions(3).values()), 0
-    for copy in definitions("transformer").values():
-        copy = copy.replace("lesson_3.", "").replace("transformer.py", "main.py")
-        copies += copy.replace("Transformer(", "AttentionModel(") in lesson
-    assert copies >= 5
+def test_the_transformer_has_the_copies_that_it_needs():
+    """Four functions for its flags, saving, loading, what is said of an edit: what is tested in a lesson."""
+    (lesson, around), (definitions, others) = parts(3), parts("transformer")
+    copies = [copy.replace("Transformer(", "AttentionModel(") for copy in definitions.values()]
+    copies = {copy.replace("lesson_3.", "").replace("transformer.py", "main.py") for copy in copies}
+    assert len(copies & set(lesson.values())) == 6 and len(set(others) & set(around)) == 4
 
 
 @every_program

@@ -2,7 +2,6 @@
 
 import collections
 import itertools
-import json
 import math
 import pathlib
 import re
@@ -102,9 +101,9 @@ def test_no_word_starts_as_a_position_does(transformer):
     assert positions.std() == pytest.approx(0.3, abs=0.05)
 
 
-def test_the_model_is_the_formula_and_sees_no_later_word(short, transformer):
+def test_the_model_is_the_formula(short, transformer):
     arrays, description = program.contents(short.savepath)
-    model, settings = program.load_model("transformer", short.savepath)
+    model, settings = program.load_model("transformer", short.savepath), description["settings"]
     assert {array.dtype for array in arrays.values()} == {np.dtype("float32")}
     assert settings == {"pairs": 4, "hidden": 32, "layers": 2, "heads": 4}
     assert description["step"] == 1000 and sum(array.size for array in arrays.values()) == 18416
@@ -117,15 +116,6 @@ def test_the_model_is_the_formula_and_sees_no_later_word(short, transformer):
             for one, heads in zip(weights, reference.weights.values(), strict=True):
                 expected = np.stack(heads, axis=1)[:, :, :length, :length]
                 np.testing.assert_allclose(one, expected, atol=1e-4)
-    logits, _ = model(words)
-    for last in (1, 7, 14):
-        changed = words.copy()
-        changed[:, last:] = (changed[:, last:] + 3) % 16
-        others, _ = model(changed)
-        np.testing.assert_allclose(others[:, :last], logits[:, :last], atol=1e-5)
-        assert (np.abs(others[:, last] - logits[:, last]).max(axis=-1) > 0.1).all()
-        shorter, _ = model(words[:, : last + 1])
-        np.testing.assert_allclose(shorter, logits[:, : last + 1], atol=1e-5)
 
 
 # --- What it prints and draws -----------------------------------------------------------------------------
@@ -156,53 +146,53 @@ TEXTS = [  # In the second one, Anna's pet is said wrong at first; the third is 
 ]
 
 
+def check_look(word, place, weight, words, row):
+    """Check that a word, with its place and weight as they are printed, has the largest weight of a row."""
+    assert word == words[int(place)] and float(weight) == pytest.approx(row.max(), abs=0.0006)
+    assert row[int(place)] == pytest.approx(row.max(), abs=1e-4)
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, drawn, transformer):
     flags = ("--test", "--plot", "--seed", 3, "--savepath", short.savepath, "--plotpath", tmp_path / "new")
-    output, figures = drawn("transformer", *flags, *(() if text is None else ("--input", text)))
+    output, figures = drawn("transformer", *flags, *(("--input", text) if text else ()))
     printed = names_and_pets.parse(output)
     words, questions = printed.words, printed.questions
-    assert text is None and len(words) == 16 or " ".join(words).lower() == text.lower()
-    assert text is not None or len(set(words[:8:2])) == 4
-    assert list(figures) == ["transformer_layer_1", "transformer_layer_2"]
-    assert {int(question["place"]): question["truth"] for question in questions} == names_and_pets.answers(
-        words
-    )
+    if text:
+        assert " ".join(words).lower() == text.lower()
+    else:
+        assert len(words) == 16 and len(set(words[:8:2])) == 4
+    right = names_and_pets.answers(words)
+    assert {int(place): truth for place, _, _, truth, _ in questions} == right
 
-    known = transformer.vocabulary(4)
-    read = words[: int(questions[-1]["place"]) + 1]
+    known, read, pets = transformer.vocabulary(4), words[: max(right) + 1], range(1, min(right), 2)
     arrays, description = program.contents(short.savepath)
     reference = formula.Model(arrays)
     chances = reference.transformer(description["settings"], [known.index(word) for word in read])
-    weights = np.array(list(reference.weights.values()))
-    for question in questions:
-        place = int(question["place"])
-        assert question["name"] == words[place] and question["prediction"] == known[chances[place].argmax()]
-        assert sorted(head for head, *_ in question["heads"]) == [1, 2, 3, 4]
-        largest = [weight for *_, weight in question["heads"]]
-        assert largest == sorted(largest, reverse=True)
-        for head, name, key, weight in question["heads"]:
-            row = weights[1, head - 1, place]
-            assert name == words[key] and weight == pytest.approx(row.max(), abs=0.0006)
-            assert row[key] == pytest.approx(row.max(), abs=1e-4)
-    first = int(questions[0]["place"])
-    assert [place for _, _, place, *_ in printed.pets] == list(range(1, first, 2))
-    (head,) = {head for _, head, *_ in printed.pets}
-    on_owners = [np.mean([row[pet, pet - 1] for pet in range(1, first, 2)]) for row in weights[0]]
-    assert on_owners[head - 1] == pytest.approx(max(on_owners), abs=1e-4)
-    for layer, _, place, name, key, weight in printed.pets:
-        row = weights[0, head - 1, place]
-        assert layer == 1 and name == words[key] and weight == pytest.approx(row.max(), abs=0.0006)
-        assert row[key] == pytest.approx(row.max(), abs=1e-4)
-    for layer in (1, 2):
-        figure = figures[f"transformer_layer_{layer}"]
+    first, second = np.array(list(reference.weights.values()))  # (heads, words, words)
+    for place, name, prediction, _, looks in questions:
+        place = int(place)
+        assert name == words[place] and prediction == known[chances[place].argmax()]
+        assert sorted(head for _, head, *_ in looks) == ["1", "2", "3", "4"]
+        weights = [weight for *_, weight in looks]
+        assert weights == sorted(weights, reverse=True)
+        for layer, head, *look in looks:
+            assert layer == "2"
+            check_look(*look, words, second[int(head) - 1, place])
+    assert [(pet, int(place)) for pet, place, *_ in printed.pets] == [(words[place], place) for place in pets]
+    for _, place, *look in printed.pets:
+        check_look(*look, words, first[printed.head - 1, int(place)])
+    on_owners = first[:, pets, [place - 1 for place in pets]].mean(axis=-1)
+    assert on_owners[printed.head - 1] == pytest.approx(on_owners.max(), abs=1e-4)
+
+    assert list(figures) == ["transformer_layer_1", "transformer_layer_2"]
+    for layer, (figure, heads) in enumerate(zip(figures.values(), (first, second), strict=True), start=1):
         *maps, colour_bar = figure.axes  # One bar of colours for all, from no weight to all of it.
         assert {axes.images[0].get_clim() for axes in maps} == {colour_bar.get_ylim()} == {(0, 1)}
-        assert len(maps) == 4
         assert "query" in figure.get_supylabel().lower() and "key" in figure.get_supxlabel().lower()
-        for head, axes in enumerate(maps):
-            np.testing.assert_allclose(axes.images[0].get_array(), weights[layer - 1, head], atol=1e-4)
-            assert re.findall(r"\d", axes.get_title()) == [str(layer), str(head + 1)]
+        for head, (axes, weights) in enumerate(zip(maps, heads, strict=True), start=1):
+            np.testing.assert_allclose(axes.images[0].get_array(), weights, atol=1e-4)
+            assert re.findall(r"\d", axes.get_title()) == [str(layer), str(head)]
             assert [label.get_text() for label in axes.get_xticklabels()] == read
             assert [label.get_text() for label in axes.get_yticklabels()] == read and axes.yaxis_inverted()
 
@@ -217,7 +207,7 @@ def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeyp
         lambda *args, **words: drawn.append(next_batch(*args, **words)) or drawn[-1],
     )
     output = program.output_of("transformer", "--test", "--seed", 3, "--savepath", short.savepath)
-    (model, _), right = program.load_model("transformer", short.savepath), 0
+    model, right = program.load_model("transformer", short.savepath), 0
     texts = np.concatenate(drawn[1:])
     assert texts.shape == (10000, 16) and len({tuple(text) for text in texts[:, 8:].tolist()}) > 5000
     for part in np.split(texts, 10):
@@ -251,30 +241,3 @@ def test_other_sizes_train_test_and_plot(drawn, tmp_path, transformer):
         "transformer_layer_1",
         *(pathlib.Path(path).stem for path in program.plots(loss)),
     ]
-
-
-# --- The program ------------------------------------------------------------------------------------------
-
-
-def test_another_process_prints_the_same_wherever_it_is_started(short, tmp_path):
-    """Also where Python leaves the folder of a script off its path."""
-    flags = ("--test", "--seed", 1, "--savepath", short.savepath)
-    completed = program.run("transformer", *flags, cwd=tmp_path, env={"PYTHONSAFEPATH": "1"})
-    assert completed.stdout == program.output_of("transformer", *flags) and not program.messages(completed)
-
-
-def test_a_damaged_a_foreign_and_an_unfit_file_are_refused(copy_of, trained):
-    savepath = copy_of("transformer")
-    path, (arrays, description) = program.checkpoint(savepath), program.contents(savepath)
-    good, settings = path.read_bytes(), description["settings"]
-    damaged = bytearray(good)
-    damaged[damaged.index(arrays["positions"].tobytes())] ^= 255
-    contents = [bytes(damaged), program.checkpoint(trained("1").savepath).read_bytes(), b"", good[:1000]]
-    for other in (settings | {"sharpness": 2.0}, {"pairs": 4}):
-        np.savez(path, description=json.dumps(description | {"settings": other}), **arrays)
-        contents.append(path.read_bytes())
-    for content in contents:
-        path.write_bytes(content)
-        completed = program.in_process("transformer", "--test", "--savepath", savepath)
-        program.refused(completed, 1, path)
-        assert "--train" not in completed.stderr

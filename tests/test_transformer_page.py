@@ -15,16 +15,17 @@ import pytest
 from experiments import edits, trainings
 from experiments import transformer as measured
 
+PAGE = program.script("transformer").with_suffix(".md").read_text(encoding="utf-8")
+
 # --- What the page says -----------------------------------------------------------------------------------
 
 
 def test_code_and_commands_of_the_page_are_those_of_the_program(tmp_path):
-    page = names_and_pets.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
-    source = " ".join(names_and_pets.SCRIPT.read_text(encoding="utf-8").split())
-    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    source = " ".join(program.source("transformer").split())
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     blocks = [block for block in blocks if "import" not in block and "load_model" not in block]
     assert len(blocks) >= 4 and all(" ".join(block.split()) in source for block in blocks)
-    commands = re.findall(r"^ *python3 transformer\.py (.+)$", page, re.MULTILINE)
+    commands = re.findall(r"^ *python3 transformer\.py (.+)$", PAGE, re.MULTILINE)
     assert len(commands) >= 2
     (tmp_path / "file").touch()
     for command in commands:  # Its flags are right: what ends it is that no folder can be made there.
@@ -33,12 +34,11 @@ def test_code_and_commands_of_the_page_are_those_of_the_program(tmp_path):
 
 
 def test_the_first_sample_of_the_page_is_as_it_is_printed():
-    page = names_and_pets.SCRIPT.with_suffix(".md").read_text(encoding="utf-8")
-    (sample,) = re.findall(r"\n\n((?:    .*\n|\n)+?    Accuracy .*\n)", page)
-    printed = names_and_pets.parse("\n" + re.sub("^    ", "", sample.lstrip("\n"), flags=re.MULTILINE))
-    (question,) = printed.questions
-    assert question["truth"] == names_and_pets.answers(printed.words)[8] and len(question["heads"]) == 4
-    assert [place for _, _, place, *_ in printed.pets] == [1, 3, 5, 7]
+    (sample,) = re.findall(r"\n\n((?:    .*\n|\n)+?    Accuracy .*\n)", PAGE)
+    printed = names_and_pets.parse("\n" + textwrap.dedent(sample.lstrip("\n")))
+    ((place, _, _, truth, looks),) = printed.questions
+    assert truth == names_and_pets.answers(printed.words)[int(place)] and len(looks) == 4
+    assert [int(place) for _, place, *_ in printed.pets] == [1, 3, 5, 7]
 
 
 @pytest.mark.parametrize(("pairs", "depth"), [(4, 16), (8, 24)])
@@ -106,12 +106,11 @@ def test_two_layers_can_look_up_with_equal_weights_in_both(tmp_path):
 def test_what_a_reader_pastes(short, transformer, monkeypatch, capsys):
     """The lines of *The file, part by part*, of *Look inside* and of an exercise; one model knows little."""
     monkeypatch.setitem(sys.modules, "transformer", transformer)
-    page = program.script(3).with_name("transformer.md").read_text(encoding="utf-8")
     names = {}
     console = code.InteractiveConsole(names)  # As one pastes it.
 
     def run(pattern):
-        (lines,) = re.findall(pattern, page, re.DOTALL)
+        (lines,) = re.findall(pattern, PAGE, re.DOTALL)
         for line in textwrap.dedent(lines).splitlines():
             console.push(line.replace("models/", f"{short.savepath}/"))
         seen = capsys.readouterr()
@@ -167,7 +166,7 @@ def test_each_edit_of_the_page_is_measured_and_changes_what_the_model_gives(tmp_
 
 def test_what_is_changed_after_the_training(short, transformer):
     """With equal weights it gets less right; vectors come from the text in which two names are swapped."""
-    model, _ = program.load_model("transformer", short.savepath)
+    model = program.load_model("transformer", short.savepath)
     right = measured.right(model)
     assert all(equal < right - 0.2 for (equal,) in measured.right_if_equal(model).values())
     cases = measured.swapped(model)
@@ -179,7 +178,7 @@ def test_what_is_changed_after_the_training(short, transformer):
 
 def test_names_are_swapped_and_their_pets_vectors_are_patched(short, transformer, monkeypatch):
     """The vectors of two pets, whose words stay, and in the last case those of all other words."""
-    model, _ = program.load_model("transformer", short.savepath)
+    model = program.load_model("transformer", short.savepath)
     spy = mock.Mock(wraps=measured.answers_from)
     monkeypatch.setattr(measured, "answers_from", spy)
     measured.swapped(model)
@@ -190,7 +189,7 @@ def test_names_are_swapped_and_their_pets_vectors_are_patched(short, transformer
 
 def test_shares_of_one_name_are_exchanged_between_two_means(short, transformer, monkeypatch):
     """All else keeps its proportions: a row still adds up to 1, and its other words have equal weights."""
-    model, _ = program.load_model("transformer", short.savepath)
+    model = program.load_model("transformer", short.savepath)
     spy = mock.Mock(wraps=measured.after_first_layer)
     monkeypatch.setattr(measured, "after_first_layer", spy)
     measured.with_shares_exchanged(model)
