@@ -4,7 +4,6 @@ import contextlib
 import importlib
 import io
 import re
-import shlex
 import shutil
 import types
 
@@ -27,8 +26,6 @@ LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task 
 MEASURED_BESIDE = lesson_2_expected, lesson_3_layers
 SETUPS = [setup for lesson in (*LESSONS.values(), *MEASURED_BESIDE) for setup, _ in lesson.SETUPS]
 EDITED = {(setup.task, setup.edit): setup for setup in SETUPS if setup.edit}
-
-
 BRIEF = trainings.Setup(1, "A", "--steps 2 --print_every 1")
 
 
@@ -66,12 +63,6 @@ def settings(setup):
 def test_each_edit_on_the_page_is_measured(task):
     parts = [part.split(" ")[0] for number, edit in EDITED if number == task for part in edit.split("+")]
     assert set(edits.read(task)) == set(parts)
-
-
-@pytest.mark.parametrize("task", LESSONS)
-def test_an_edit_in_a_lesson_is_one_of_its_laboratory(task):
-    page = program.script(task).with_name("README.md").read_text(encoding="utf-8")
-    assert set(edits.DIFF.findall(page)) <= set(edits.read(task).values())
 
 
 @pytest.mark.parametrize(("task", "edit"), EDITED)
@@ -145,27 +136,10 @@ def test_fixed_weights_prefer_the_own_letter_by_their_ratio(edited):
     np.testing.assert_allclose(weights, (1 + 99 * np.eye(4)[1:]) / 103, atol=1e-6)
 
 
-# --- The exercises --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", LESSONS)
 def test_each_command_of_an_exercise_asks_models_that_are_trained(task):
-    commands = [shlex.split(command) for command in exercises.commands(task)]
-    known = set(re.findall(r"--\w+", program.in_process(task, "--help").stdout))
-    assert commands
-    for words in commands:
-        setup = exercises.setup_of(task, words)
-        assert setup in SETUPS and {word for word in words if word.startswith("--")} <= known
-
-
-def test_an_exercise_leaves_nothing_where_it_runs(one_edit, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(exercises.TRAINED[1], "", BRIEF)
-    monkeypatch.setattr(exercises, "commands", lambda task: ["--test --plot --input AB --plotpath plots"])
-    cache = trainings.ModelCache(one_edit.folder, [1])
-    exercises.report(1, cache)
-    assert "1 of 1" in capsys.readouterr().out and list(tmp_path.iterdir()) == []
-    assert (cache.savepath(BRIEF, 1) / "encoder_decoder_attention.png").exists()
+    setups = [exercises.asked(task, command)[0] for command in exercises.commands(task)]
+    assert setups and set(setups) <= set(SETUPS)
 
 
 # --- The trainings --------------------------------------------------------------------------------------
@@ -175,20 +149,14 @@ TRAINS_THE_SAME = {  # A place in main.py, as a regular expression, and what com
     "docstrings": (r'"""(?=[A-Z])', '"""So: '),
     "comments": (r"  # .*", "  # So."),
     "a flag that trains nothing": (r'flag\("--seed"', 'flag("--dpi", type=int)\nflag("--seed"'),
-    "help texts": (r'help="', 'help="so: '),
     "what is printed": (r'print\(f?"', r"\g<0>So: "),
-    "messages": (r"is not finite", "is none"),
     "the drawing": (r"dpi=150", "dpi=100"),
-    "the loading": (r"allow_pickle=False", "allow_pickle=True"),
-    "a file's name": (r'"checkpoint', '"model'),
     "the saving": (r"np\.savez\(", "np.savez_compressed("),
     "a folder": (r'"models"', '"trained"'),
 }
 TRAINS_OTHERWISE = {
     "the softmax": (r"tf\.nn\.softmax\(", "tf.nn.sigmoid("),
     "the learning rate": (r"default=1e-", "default=2e-"),
-    "the steps": (r'("--steps".*default=)', r"\g<1>1"),
-    "the batch": (r"default=100,", "default=50,"),
     "a size": (r"default=64", "default=32"),
     "the letters": (r'" ABC', '" ACB'),
     "the answers": (r"axis=-2\)", "axis=-1)"),
@@ -318,12 +286,3 @@ def test_a_full_run_writes_each_lesson_and_one_lesson_only_itself(tmp_path, monk
     experiments.report(["one", "two"], cache, arguments)
     for name, text in (("lesson_one", "figures"), ("lesson_two", "figures"), ("speed", "Another machine")):
         assert text in (tmp_path / f"{name}.md").read_text(encoding="utf-8")
-
-
-def test_each_file_of_results_names_its_machine_and_versions():
-    files = sorted(results.FOLDER.glob("*.md"))
-    assert len(files) >= len(LESSONS)
-    for file in files:
-        assert all(
-            package in file.read_text(encoding="utf-8").splitlines()[2] for package in results.PACKAGES
-        )

@@ -32,18 +32,13 @@ from . import (
 
 MODELS = pathlib.Path(__file__).with_name("models")
 LESSONS = {
-    1: lesson_1,
-    2: lesson_2,
+    "1": lesson_1,
+    "2": lesson_2,
     "2_expected": lesson_2_expected,
-    3: lesson_3,
+    "3": lesson_3,
     "3_layers": lesson_3_layers,
     "3_transformer": transformer,
 }
-
-
-def lesson(text):
-    """Return the name of a lesson, an int or, for the transformer, a str."""
-    return int(text) if text.isdigit() else text
 
 
 def seeds(text):
@@ -55,7 +50,7 @@ def seeds(text):
 def main(argv=None):
     """Do it for one lesson, or for all; argv is a list of flags."""
     parser = argparse.ArgumentParser("python -m tests.experiments", description=__doc__.split("\n")[0])
-    parser.add_argument("--lesson", type=lesson, choices=LESSONS, help="only this one (all)")
+    parser.add_argument("--lesson", choices=LESSONS, help="only this one (all)")
     parser.add_argument(
         "--only", metavar="EDIT", help="only this edit of the lesson, such as A or G 1 or A+E"
     )
@@ -67,13 +62,13 @@ def main(argv=None):
         parser.error("--only needs --lesson")
     if arguments.pictures and (arguments.seeds or arguments.only):
         parser.error("the pictures are those of the pages: --pictures goes without --seeds and --only")
-    numbers = [arguments.lesson] if arguments.lesson else list(LESSONS)
+    names = [arguments.lesson] if arguments.lesson else list(LESSONS)
     cache = trainings.ModelCache(MODELS, arguments.seeds)
     try:
         if arguments.only:
             report_edit(LESSONS[arguments.lesson], arguments.only, arguments.flags, cache)
         else:
-            report(numbers, cache, arguments)
+            report(names, cache, arguments)
     except (trainings.TrainingError, edits.EditError) as error:
         sys.exit(f"experiments: error: {error}")
     except KeyboardInterrupt:
@@ -82,32 +77,28 @@ def main(argv=None):
 
 def report_edit(module, edit, flags, cache):
     """Train one edit, as its row does or with these flags, and print what is right."""
-    rows = [(setup, chosen) for setup, chosen in module.SETUPS if setup.edit == edit]
-    setup, chosen = rows[0] if rows else (module.setup(edit), module.TEN)
+    rows = [(setup, seeds) for setup, seeds in module.SETUPS if setup.edit == edit]
+    setup, seeds = rows[0] if rows else (module.setup(edit), module.TEN)
     setup = setup if flags is None else setup._replace(flags=flags)
-    cache.train([(setup, chosen)])
+    cache.train([(setup, seeds)])
     label = f"{edit} {setup.flags}".strip()
-    module.compare_scores(f"Lesson {setup.task}", {label: cache.models(setup, chosen)}, each=True)
+    module.compare_scores(f"Lesson {setup.task}", {label: cache.models(setup, seeds)}, each=True)
 
 
-def report(numbers, cache, arguments):
-    """Train, measure, write and draw for the lessons with these numbers."""
-    names = [f"lesson_{number}" for number in numbers]
-    cache.train([pair for number in numbers for pair in LESSONS[number].SETUPS])
-    texts = []
-    for number in numbers:
+def report(names, cache, arguments):
+    """Train, measure, write and draw for the lessons with these names."""
+    cache.train([row for name in names for row in LESSONS[name].SETUPS])
+    for name in names:
         with contextlib.redirect_stdout(io.StringIO()) as text:
-            LESSONS[number].report(cache)
-            if number in exercises.TRAINED:
-                exercises.report(number, cache)
-        texts.append(text.getvalue())
-        print(f"\n## Lesson {number}\n{texts[-1]}", flush=True)
-    if not arguments.seeds:
-        for name, text in zip(names, texts, strict=True):
-            results.write(name, text)
+            LESSONS[name].report(cache)
+            if name in ("1", "2", "3"):
+                exercises.report(int(name), cache)
+        print(f"\n## Lesson {name}\n{text.getvalue()}", flush=True)
+        if not arguments.seeds:
+            results.write(f"lesson_{name}", text.getvalue())
     if arguments.pictures:
         play.embed(cache)
-        pictures.draw(numbers, cache)
+        pictures.draw(names, cache)
         film.draw()
 
 

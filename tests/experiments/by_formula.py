@@ -3,34 +3,31 @@
 import numpy as np
 
 from . import formula
-from .drawing import (
-    GREY,
-    INK,
-    KEY,
-    LINE,
-    QUERY,
-    SIDE,
-    SIZE,
-    VALUE,
-    WEIGHT,
-    draw_arrow,
-    draw_bar,
-    draw_box,
-    draw_cells,
-    new_page,
-    new_plane,
-    short,
-    write,
-)
+from .drawing import GREY, INK, KEY, LINE, QUERY, SIDE, SIZE, VALUE, WEIGHT, new_page, short
 
 NAMES, PETS = ("Anna", "Ben", "Cleo", "Dan"), ("dog", "cat", "owl", "hen")
 
 
-def draw_lookup(page, corner, query, keys, values, label, rows, columns, bar, asked, said=(), **more):
+def draw_lookup(
+    page,
+    corner,
+    query,
+    keys,
+    values,
+    label,
+    rows,
+    columns,
+    bar,
+    asked,
+    said=(),
+    side=SIDE,
+    head=1.1,
+    between=0.12,
+):
     """Draw a query, then its keys, row by row, what attention makes of them, their values, and the mean.
 
     Args:
-        page: axes of drawing.new_page.
+        page: drawing.Page.
         corner: (float, float), where the first cell of the query begins.
         query: float (depth,).
         keys: float (rows, depth).
@@ -40,45 +37,44 @@ def draw_lookup(page, corner, query, keys, values, label, rows, columns, bar, as
         columns: dict of a place across from what stands there: "query · key", "÷ √depth", "logit" or "exp".
         bar: (float, float), the place across where weights begin, and the length of a weight of 1.
         asked, said: lists of str above the numbers of the query and of the values.
-        more: side of a cell; head and between, the room above the keys and above each further row.
+        side: float, of a cell.
+        head, between: floats, the room above the keys and above each further row.
 
     Returns:
         mean: float (numbers,).
         down: float, where the cells of the mean begin.
     """
-    (left, top), side = corner, more.get("side", SIDE)
+    (left, top), (where, one) = corner, bar
     keys, depth = np.array(keys, dtype=float), len(query)
     start, values = (left, keys) if values is None else values
     products = keys @ query
     logits = products / np.sqrt(depth)
     ((mean,), (weights,)) = formula.attend([query], keys, values)
     known = {"query · key": products, f"÷ √{depth}": logits, "logit": logits, "exp": np.exp(logits)}
-    head = top + side + more.get("head", 1.1)
-    draw_cells(page, left, top, query, QUERY, asked, [label], side, max(np.abs(query)))
-    titles = head - 0.4
+    page.draw_cells(left, top, query, QUERY, asked, [label], side, max(np.abs(query)))
+    titles = top + side + head - 0.4
     for title, across in columns.items():
-        write(page, across, titles, title, GREY)
-    write(page, bar[0], titles, "weight", WEIGHT, to="right", weight="bold")
+        page.write(across, titles, title, GREY)
+    page.write(where, titles, "weight", WEIGHT, to="right", weight="bold")
     if start != left:
-        write(page, left + depth * side + 0.25, top + side / 2, "query", QUERY, to="right", weight="bold")
-        write(page, left + depth * side / 2, titles, "keys", KEY, weight="bold")
+        page.write(left + depth * side + 0.25, top + side / 2, "query", QUERY, to="right", weight="bold")
+        page.write(left + depth * side / 2, titles, "keys", KEY, weight="bold")
         across = start + len(mean) * side / 2
-        write(page, across, titles - 0.7 * bool(said), "values", VALUE, weight="bold")
-    for column, name in enumerate(said):
-        write(page, start + (column + 0.5) * side, titles, name, GREY, SIZE - 2)
+        page.write(across, titles - 0.7 * bool(said), "values", VALUE, weight="bold")
+    page.write_names(start, titles, said, side)
     for row, name in enumerate(rows):
-        down = head + row * (side + more.get("between", 0.12))
-        draw_cells(page, left, down, keys[row], KEY, rows=[name], side=side, full=np.abs(keys).max())
+        down = top + side + head + row * (side + between)
+        page.draw_cells(left, down, keys[row], KEY, rows=[name], side=side, full=np.abs(keys).max())
         for title, across in columns.items():
-            write(page, across, down + side / 2, short(known[title][row]))
-        draw_bar(page, bar[0], down + side / 2, bar[1] * weights[row], short(weights[row]))
+            page.write(across, down + side / 2, short(known[title][row]))
+        page.draw_weight(where, down + side / 2, weights[row], one)
         if start != left:
-            draw_cells(page, start, down, values[row], VALUE, side=side, full=max(weights) / weights[row])
+            page.draw_cells(start, down, values[row], VALUE, side=side, full=max(weights) / weights[row])
     down += side + 0.15
     page.plot((start, start + len(mean) * side), (down, down), color=INK, linewidth=2.5)
     if "exp" in columns:
-        write(page, columns["exp"], down + 0.1, f"sum {short(np.exp(logits).sum())}", GREY)
-    draw_cells(page, start, down + 0.15, mean, VALUE, side=side, full=np.abs(mean).max())
+        page.write(columns["exp"], down + 0.1, f"sum {short(np.exp(logits).sum())}", GREY)
+    page.draw_cells(start, down + 0.15, mean, VALUE, side=side, full=np.abs(mean).max())
     return mean, down + 0.15
 
 
@@ -88,22 +84,17 @@ def names_and_pets():
     query, bar = 2.8 * np.eye(4)[1], (10.1, 1.9)
     what = query, np.eye(4), (12.3, np.eye(4)), "Ben?", NAMES
     mean, down = draw_lookup(page, (1.6, 0.85), *what, columns, bar, NAMES, PETS, between=0.15)
-    write(page, 12.05, down + 0.5, f"mean: mostly {PETS[mean.argmax()]}", VALUE, to="left", weight="bold")
+    page.write(12.05, down + 0.5, f"mean: mostly {PETS[mean.argmax()]}", VALUE, to="left", weight="bold")
     return page.figure
 
 
 def two_arrows():
     """Return a query with four keys as arrows in a plane, and what their dot products are."""
     query = np.array((3, 1))
-    cases = {
-        "similar direction": (2, 2),
-        "at right angles": (-1, 3),
-        "opposite": (-3, -1),
-        "twice as long": (4, 4),
-    }
+    titles = "similar direction", "at right angles", "opposite", "twice as long"
     page = new_page(6.1)
-    for number, (title, key) in enumerate(cases.items()):
-        plane = new_plane(page, 4 * number + 0.1, 0.9, 3.8, 3.8, xlim=(-3.3, 4.3), ylim=(-3.3, 4.3))
+    for number, (title, key) in enumerate(zip(titles, ((2, 2), (-1, 3), (-3, -1), (4, 4)), strict=True)):
+        plane = page.new_plane(4 * number + 0.1, 0.9, 3.8, 3.8, xlim=(-3.3, 4.3), ylim=(-3.3, 4.3))
         plane.set(xticks=range(-3, 5), yticks=range(-3, 5), axisbelow=True)
         plane.tick_params(length=0, labelbottom=False, labelleft=False)
         plane.grid(color="#e4e4e4", linewidth=1.5)
@@ -111,14 +102,14 @@ def two_arrows():
         plane.axhline(0, color=LINE, linewidth=2)
         plane.axvline(0, color=LINE, linewidth=2)
         for vector, colour in ((key, KEY), (query, QUERY)):
-            draw_arrow(plane, (0, 0), vector, colour, width=6)
+            plane.draw_arrow((0, 0), vector, colour, width=6)
             if not number:
-                name, down = ("query", 1.7) if colour == QUERY else ("key", -0.6)
-                write(plane, vector[0] - 0.2, vector[1] - down, name, colour, weight="bold")
-        write(page, 4 * number + 2, 0.5, title, weight="bold")
+                name, up = ("query", -1.7) if colour == QUERY else ("key", 0.6)
+                plane.write(vector[0] - 0.2, vector[1] + up, name, colour, weight="bold")
+        page.write(4 * number + 2, 0.5, title, weight="bold")
         terms = " + ".join(f"{one} · {other}" for one, other in zip(query, map(short, key), strict=True))
-        write(page, 4 * number + 2, 5.05, terms.replace("−3", "(−3)").replace("−1", "(−1)"), GREY)
-        write(page, 4 * number + 2, 5.65, f"= {short(query @ key)}", size=SIZE + 7, weight="bold")
+        page.write(4 * number + 2, 5.05, terms.replace("−3", "(−3)").replace("−1", "(−1)"), GREY)
+        page.write(4 * number + 2, 5.65, f"= {short(query @ key)}", size=SIZE + 7, weight="bold")
     return page.figure
 
 
@@ -131,18 +122,18 @@ def softmax():
     keys = [np.where(np.arange(64) < agree, 1, -1) for agree in (40, 36, 32, 28)]
     products = keys @ query
     page = new_page(9.4)
-    for across, title in ((8.2, "exp"), (13.5, "weight")):
-        write(page, across, 0.7, title, WEIGHT if title == "weight" else INK, SIZE, weight="bold")
+    page.write(8.2, 0.7, "exp", weight="bold")
+    page.write(13.5, 0.7, "weight", WEIGHT, weight="bold")
     for top, factor, name in ((0.7, 1, "query · key, as they are"), (5.2, 1 / 8, "query · key ÷ √64")):
         logits = factor * products
         _, (weights,) = formula.attend([query], keys, keys, 8 * factor)
-        write(page, 0.5, top, name, to="right", weight="bold")
+        page.write(0.5, top, name, to="right", weight="bold")
         for left, heights, colour in (
             (0.7, logits, LINE),
             (6, np.exp(logits), LINE),
             (11.3, weights, WEIGHT),
         ):
-            plane = new_plane(page, left, top + 0.5, 4.4, 3.5, xlim=(-0.6, 3.6), xticks=[], yticks=[])
+            plane = page.new_plane(left, top + 0.5, 4.4, 3.5, xlim=(-0.6, 3.6), xticks=[], yticks=[])
             plane.bar(range(4), heights, 0.72, color=colour)
             plane.spines[:].set_visible(False)
             plane.axhline(0, color=INK, linewidth=2)
@@ -151,9 +142,9 @@ def softmax():
             for place, height in enumerate(heights):
                 text = f"{height:,.0f}" if height > 100 else short(height)
                 away = 0.14 if min(heights) < 0 else 0.09
-                write(plane, place, height + (away if height >= 0 else -away) * most, text)
+                plane.write(place, height + (away if height >= 0 else -away) * most, text)
         for across in (5.5, 10.8):
-            draw_arrow(page, (across - 0.2, top + 2.3), (across + 0.3, top + 2.3))
+            page.draw_arrow((across - 0.2, top + 2.3), (across + 0.3, top + 2.3))
     return page.figure
 
 
@@ -170,21 +161,20 @@ def grid_times_vector():
     page, side = new_page(7.1), 1.2
     for left, word in ((1.7, "she"), (9.0, "Anna")):
         vector, grid = np.array(WORDS[word]), left + 2
-        write(page, left + side / 2, 0.6, word, weight="bold")
-        write(page, grid + side, 0.6, "W_Q", weight="bold")
-        for column, name in enumerate(ASKED):
-            write(page, grid + (column + 0.5) * side, 1.2, name, GREY, SIZE - 2)
+        page.write(left + side / 2, 0.6, word, weight="bold")
+        page.write(grid + side, 0.6, "W_Q", weight="bold")
+        page.write_names(grid, 1.2, ASKED, side)
         for row, number in enumerate(vector):
             down = 1.6 + row * side
-            draw_cells(page, left, down, [number], GREY, rows=[FEATURES[row]], side=side)
-            write(page, left + 1.6, down + side / 2, "×")
-            draw_cells(page, grid, down, W_Q[row], QUERY, side=side, full=4 if number else 60)
+            page.draw_cells(left, down, [number], GREY, rows=[FEATURES[row]], side=side)
+            page.write(left + 1.6, down + side / 2, "×")
+            page.draw_cells(grid, down, W_Q[row], QUERY, side=side, full=4 if number else 60)
         page.plot((grid, grid + 2 * side), (5.4, 5.4), color=INK, linewidth=2.5)
-        write(page, grid - 0.4, 5.4, "+")
-        draw_cells(page, grid, 5.6, vector @ W_Q, QUERY, side=side, full=4)
-        write(page, grid - 0.25, 6.2, "query", QUERY, to="left", weight="bold")
+        page.write(grid - 0.4, 5.4, "+")
+        page.draw_cells(grid, 5.6, vector @ W_Q, QUERY, side=side, full=4)
+        page.write(grid - 0.25, 6.2, "query", QUERY, to="left", weight="bold")
         asked = ASKED[(vector @ W_Q).argmax()]
-        write(page, grid + 2 * side + 0.3, 6.2, f"asks: {asked}", to="right")
+        page.write(grid + 2 * side + 0.3, 6.2, f"asks: {asked}", to="right")
     return page.figure
 
 
@@ -194,13 +184,13 @@ def she():
     what = vectors[2] @ W_Q, vectors @ W_K, (12, vectors @ W_V), "she", list(WORDS)
     columns, bar = {"query · key": 5.2, "÷ √2": 7}, (8.2, 2.2)
     mean, down = draw_lookup(page, (1.6, 0.85), *what, columns, bar, ASKED, FEATURES, side=side)
-    write(page, 11.75, down + side / 2, "mean", VALUE, to="left", weight="bold")
+    page.write(11.75, down + side / 2, "mean", VALUE, to="left", weight="bold")
     for lower, name, numbers in (
         (1.35, "+ she, as she was", vectors[2]),
         (2.9, "she, now", vectors[2] + mean),
     ):
-        draw_cells(page, 12, down + lower, numbers, GREY, side=side)
-        write(page, 11.75, down + lower + side / 2, name, GREY, to="left", weight="bold")
+        page.draw_cells(12, down + lower, numbers, GREY, side=side)
+        page.write(11.75, down + lower + side / 2, name, GREY, to="left", weight="bold")
     page.plot((12, 12 + 3 * side), (down + 2.75, down + 2.75), color=INK, linewidth=2.5)
     return page.figure
 
@@ -211,20 +201,19 @@ def words():
     means, weights = formula.attend(vectors @ W_Q, vectors @ W_K, vectors @ W_V)
     page, middles, side = new_page(10), (2.7, 8, 13.3), 1.3
     for word, middle, vector, mean in zip(WORDS, middles, vectors, means, strict=True):
-        write(page, middle, 0.5, f"{word}, now", weight="bold")
+        page.write(middle, 0.5, f"{word}, now", weight="bold")
         for top, numbers in ((1, vector + mean), (7.3, vector)):
-            draw_box(page, middle, top + side / 2, "", fill="none", wide=3 * side + 0.3, high=side + 0.3)
-            draw_cells(page, middle - 1.5 * side, top, numbers, GREY, side=side)
-        for column, name in enumerate(FEATURES):
-            write(page, middle + (column - 1) * side, 9.05, name, GREY, SIZE - 2)
-        write(page, middle, 9.7, word, weight="bold")
+            page.draw_box(middle, top + side / 2, "", fill="none", wide=3 * side + 0.3, high=side + 0.3)
+            page.draw_cells(middle - 1.5 * side, top, numbers, GREY, side=side)
+        page.write_names(middle - 1.5 * side, 9.05, FEATURES, side)
+        page.write(middle, 9.7, word, weight="bold")
     for (query, key), weight in np.ndenumerate(weights):
         asks = query == 2
         ends = np.array([(middles[key], 7.08), (middles[query], 2.52)])  # In the middle of a word's box.
         look = {"colour": WEIGHT, "zorder": 3} if asks else {"colour": "#d9d9d9"}
-        draw_arrow(page, *ends, width=1.5 + 22 * weight, points=False, **look)
+        page.draw_arrow(*ends, width=1.5 + 22 * weight, points=False, **look)
         if asks:
-            draw_box(page, *((0.55, 0.45) @ ends), short(weight), WEIGHT, wide=1.1, high=0.7)
+            page.draw_box(*((0.55, 0.45) @ ends), short(weight), WEIGHT, wide=1.1, high=0.7)
     return page.figure
 
 
@@ -234,14 +223,13 @@ def by_hand():
     for number, (text, marked) in enumerate((("AB", 0), ("BA", 0), ("AB", 1), ("BA", 1))):
         left, top = 8 * (number % 2), 6.6 * (number // 2)
         keys = [unit["AB".index(letter)] + marked * unit[2 + row] for row, letter in enumerate(text)]
-        write(
-            page, left + 4.2, top + 0.5, f"{text}, {'with' if marked else 'without'} positions", weight="bold"
-        )
+        title = f"{text}, {'with' if marked else 'without'} positions"
+        page.write(left + 4.2, top + 0.5, title, weight="bold")
         what = 2.8 * unit[2], keys, None, "query", list(text)
-        asked, columns, bar = ["A", "B", "1st", "2nd"], {"logit": left + 5.4}, (left + 6.05, 1.1)
-        more = {"side": 0.85, "head": 0.9}
-        _, down = draw_lookup(page, (left + 1.4, top + 1.7), *what, columns, bar, asked, **more)
-        write(page, left + 1.15, down + 0.42, "mean", VALUE, to="left", weight="bold")
+        columns, bar, asked = {"logit": left + 5.4}, (left + 6.05, 1.1), ["A", "B", "1st", "2nd"]
+        corner = left + 1.4, top + 1.7
+        _, down = draw_lookup(page, corner, *what, columns, bar, asked, side=0.85, head=0.9)
+        page.write(left + 1.15, down + 0.42, "mean", VALUE, to="left", weight="bold")
     return page.figure
 
 
@@ -255,64 +243,58 @@ def transformer_by_hand():
     page, made = new_page(9.7), 8.1
     features = ("Anna", "Ben", "dog", "cat")
 
-    def draw_matrix(down, label, vector, matrix, made_of_it, colour, across=made):
-        draw_cells(page, 2.5, down, vector, GREY, rows=[label])
-        draw_arrow(page, (6.3, down + 0.45), (across - 0.15, down + 0.45))
-        write(page, (6.3 + across - 0.15) / 2, down + 0.1, matrix)
-        draw_cells(page, across, down, made_of_it, colour, full=np.abs(made_of_it).max())
+    def draw_matrix(down, label, vector, matrix, made_of_it, colour):
+        page.draw_cells(2.5, down, vector, GREY, rows=[label])
+        page.draw_arrow((6.3, down + 0.45), (made - 0.15, down + 0.45))
+        page.write((6.3 + made - 0.15) / 2, down + 0.1, matrix)
+        page.draw_cells(made, down, made_of_it, colour, full=np.abs(made_of_it).max())
 
     draw_matrix(0.85, "Ben?", unit[1], "W_Q", query, QUERY)
-    write(page, made + 2, 1.3, "query", QUERY, to="right", weight="bold")
-    for left, names in ((2.5, features), (made, features[:2])):
-        for column, name in enumerate(names):
-            write(page, left + (column + 0.5) * SIDE, 0.5, name, GREY, SIZE - 2)
-    for across, title in ((made + 0.9, "keys"), (11.2, "query · key"), (13, "÷ √2")):
-        look = {"colour": KEY, "weight": "bold"} if title == "keys" else {"colour": GREY}
-        write(page, across, 2.6, title, **look)
-    write(page, 13.9, 2.6, "weight", WEIGHT, to="right", weight="bold")
-    write(page, made + 0.9, 5.4, "values", VALUE, weight="bold")
-    for column, name in enumerate(features[2:]):
-        write(page, made + (column + 0.5) * SIDE, 6.0, name, GREY, SIZE - 2)
+    page.write(made + 2, 1.3, "query", QUERY, to="right", weight="bold")
+    page.write_names(2.5, 0.5, features)
+    page.write_names(made, 0.5, features[:2])
+    page.write(made + 0.9, 2.6, "keys", KEY, weight="bold")
+    page.write(11.2, 2.6, "query · key", GREY)
+    page.write(13, 2.6, "÷ √2", GREY)
+    page.write(13.9, 2.6, "weight", WEIGHT, to="right", weight="bold")
+    page.write(made + 0.9, 5.4, "values", VALUE, weight="bold")
+    page.write_names(made, 6, features[2:])
     for row, (name, vector) in enumerate(pairs.items()):
         down = 3 + 1.02 * row
         draw_matrix(down, name, vector, "W_K", key[row], KEY)
-        for across, number in ((11.2, key[row] @ query), (13, key[row] @ query / 2**0.5)):
-            write(page, across, down + 0.45, short(number))
-        draw_bar(page, 13.9, down + 0.45, 1.2 * weights[row], short(weights[row]))
+        page.write(11.2, down + 0.45, short(key[row] @ query))
+        page.write(13, down + 0.45, short(key[row] @ query / 2**0.5))
+        page.draw_weight(13.9, down + 0.45, weights[row], 1.2)
         draw_matrix(6.35 + 1.02 * row, name, vector, "W_V", value[row], VALUE)
     page.plot((made, made + 2 * SIDE), (8.45, 8.45), color=INK, linewidth=2.5)
-    draw_cells(page, made, 8.6, mean, VALUE)
-    write(page, made - 0.25, 9.05, "weighted mean", VALUE, to="left", weight="bold")
+    page.draw_cells(made, 8.6, mean, VALUE)
+    page.write(made - 0.25, 9.05, "weighted mean", VALUE, to="left", weight="bold")
     return page.figure
 
 
 def heads_by_hand():
     """Return the transformer page's example of heads: one asks for both pets, then two ask for one each."""
     unit, page, means = np.eye(2), new_page(13.3), []
-    cases = {
-        "one head asks for both": (4, 4),
-        "head 1 asks for Anna's": (4, 0),
-        "head 2 asks for Ben's": (0, 4),
-    }
-    for number, (name, query) in enumerate(cases.items()):
+    names = "one head asks for both", "head 1 asks for Anna's", "head 2 asks for Ben's"
+    for number, (name, query) in enumerate(zip(names, ((4, 4), (4, 0), (0, 4)), strict=True)):
         top = 0.6 + 4.45 * number
         ((mean,), (weights,)) = formula.attend([query], unit, unit)
         means.append(mean)
-        draw_cells(page, 1.4, top, query, QUERY, full=4)
-        write(page, 3.45, top + 0.45, name, QUERY, to="right", weight="bold")
+        page.draw_cells(1.4, top, query, QUERY, full=4)
+        page.write(3.45, top + 0.45, name, QUERY, to="right", weight="bold")
         for place, (owner, pet) in enumerate((("Anna", "dog"), ("Ben", "cat"))):
             down = top + 1.15 + 1.0 * place
-            draw_cells(page, 1.4, down, unit[place], KEY, rows=[owner])
-            draw_bar(page, 3.6, down + 0.45, 1.5 * weights[place], short(weights[place]))
-            draw_cells(page, 6.2, down, unit[place], VALUE, full=max(weights) / weights[place])
-            write(page, 8.2, down + 0.45, pet, to="right")
-        draw_arrow(page, (9.1, top + 2.1), (9.7, top + 2.1))
-        draw_cells(page, 9.9, top + 1.65, mean, VALUE)
-    write(page, 12, 2.7, "Whose dog,\nwhose cat?", to="right", linespacing=1.2)
+            page.draw_cells(1.4, down, unit[place], KEY, rows=[owner])
+            page.draw_weight(3.6, down + 0.45, weights[place], 1.5)
+            page.draw_cells(6.2, down, unit[place], VALUE, full=max(weights) / weights[place])
+            page.write(8.2, down + 0.45, pet, to="right")
+        page.draw_arrow((9.1, top + 2.1), (9.7, top + 2.1))
+        page.draw_cells(9.9, top + 1.65, mean, VALUE)
+    page.write(12, 2.7, "Whose dog,\nwhose cat?", to="right", linespacing=1.2)
     for number, height in enumerate((7.15, 11.6)):
-        draw_arrow(page, (11.8, height), (12.7 + 1.6 * number, 8.8 + 1.1 * number))
-        draw_cells(page, 12 + 1.9 * number, 8.9, means[number + 1], VALUE)
-        write(page, 12.9 + 2.2 * number, 10.2, ("Anna's", "Ben's")[number], GREY)
+        page.draw_arrow((11.8, height), (12.7 + 1.6 * number, 8.8 + 1.1 * number))
+        page.draw_cells(12 + 1.9 * number, 8.9, means[number + 1], VALUE)
+        page.write(12.9 + 2.2 * number, 10.2, ("Anna's", "Ben's")[number], GREY)
     return page.figure
 
 

@@ -1,8 +1,6 @@
-"""Runs the commands in the answers of a lesson's exercises, as they stand there, with ten models each."""
+"""What ten models answer to the commands in the answers of a lesson's exercises, as they stand there."""
 
 import collections
-import contextlib
-import io
 import re
 import shlex
 
@@ -24,25 +22,21 @@ def commands(task):
     return [re.sub(r"\s*\n\s*", " ", command) for command in COMMAND.findall(page)]
 
 
-def setup_of(task, words):
-    """Return the trainings.Setup whose models a command tests; words are its flags, a list of str."""
-    return TRAINED[task]["".join(word for word in words if word in TRAINED[task])]
+def asked(task, command):
+    """Return the trainings.Setup whose models a command tests, and the --input that it gives them, a str."""
+    words = shlex.split(command)
+    variant = "".join(word for word in words if word in TRAINED[task])
+    return TRAINED[task][variant], words[words.index("--input") + 1]
 
 
 def report(task, cache):
     """Print what ten models, of a trainings.ModelCache, answer to each command of a lesson's exercises."""
     rows = []
     for command in commands(task):
-        words, outputs = shlex.split(command), []
-        setup = setup_of(task, words)
-        for seed in cache.chosen(SEEDS):
-            with contextlib.redirect_stdout(io.StringIO()) as output:
-                paths = [f"--{name}={cache.savepath(setup, seed)}" for name in ("savepath", "plotpath")]
-                cache.module(task, setup.edit).main([*words, "--seed", "1", *paths])
-            outputs.append(output.getvalue())
-        predictions = re.findall(r"Prediction: \n\[(.+)\]\n", "".join(outputs)) if "--input" in words else []
-        counted = collections.Counter(predictions).most_common()
-        answers = ", ".join(f"`[{answer}]` {number} of {len(outputs)}" for answer, number in counted)
-        right = [float(share) / 100 for share in re.findall(r"([\d.]+)% of seq", "".join(outputs))]
-        rows.append([f"`python3 main.py {command}`", answers, measuring.percent(right)])
-    measuring.table("The exercises", ["", "answers", "right at this length"], rows)
+        setup, text = asked(task, command)
+        inputs, models = measuring.spell(task, text).inputs, cache.models(setup, SEEDS)
+        said = [str(measuring.logits_of(model, inputs).argmax(axis=-1)) for model in models]
+        counted = collections.Counter(said).most_common()
+        answers = ", ".join(f"`{answer}` {number} of {len(said)}" for answer, number in counted)
+        rows.append([f"`python3 main.py {command}`", answers])
+    measuring.table("The exercises", ["", "answers"], rows)

@@ -74,35 +74,31 @@ class Film:
         """Keep what is seen for a while."""
         self.frames.append((self.picture(), milliseconds))
 
-    def weights(self):
-        """Return the weights of the word that asks."""
-        return self.driver.execute_script("return Ask.weights")
-
-    def ease(self, start, end, count=7):
+    def ease(self, start, end):
         """Let the arcs grow and shrink."""
-        for number in range(1, count + 1):
-            part = 1 - (1 - number / count) ** 2
+        for number in range(1, 8):
+            part = 1 - (1 - number / 7) ** 2
             self.driver.execute_script(BETWEEN, start, end, part)
             self.show()
 
-    def go(self, target, count=7, button=None):
-        """Move the pointer, with a button pressed or not."""
+    def go(self, target, count=7, dragging=False):
+        """Move the pointer, with the button pressed or not."""
         end = self.driver.execute_script(CENTRE, target)
         start = self.at
         for number in range(1, count + 1):
             part = number / count
             part = part * part * (3 - 2 * part)
-            lift = 90 * part * (1 - part) * 4 if button else 0  # A line is carried above the words.
+            lift = 90 * part * (1 - part) * 4 if dragging else 0  # A line is carried above the words.
             x, y = (start[axis] + part * (end[axis] - start[axis]) for axis in (0, 1))
             self.at = [x, y - lift]
             self.driver.execute_script(PLACE, *self.at)
-            if button:
-                self.mouse("mouseMoved", button)
+            if dragging:
+                self.mouse("mouseMoved")
             self.show()
 
-    def mouse(self, kind, button="left"):
-        """Do something with the mouse where the pointer is."""
-        place = {"x": self.at[0], "y": self.at[1], "button": button, "clickCount": 1}
+    def mouse(self, kind):
+        """Do something with the mouse, its left button pressed, where the pointer is."""
+        place = {"x": self.at[0], "y": self.at[1], "button": "left", "clickCount": 1}
         self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, **place})
 
     def save(self, path):
@@ -122,12 +118,11 @@ class Film:
 def play(film):
     """Ask for Ben's pet, take the line to the owl, and let the model attend equally to all."""
     script = film.driver.execute_script
-    learnt = film.weights()
-    press = "document.querySelector(`[data-attend=${arguments[0]}]`).click()"
-    script(press, "equal")
+    learnt = script("return Ask.weights")
+    script("document.querySelector('[data-attend=equal]').click()")
     while script("return Ask.score === null"):  # Measured before, so that the text says it at once.
         pass
-    script(press, "learnt")
+    script("document.querySelector('[data-attend=learnt]').click()")
     script("pointer.hidden = true")
     still = film.picture(2)
     script("pointer.hidden = false")
@@ -140,14 +135,14 @@ def play(film):
     film.show(1000)
     film.go('[data-arc="5"]')
     film.mouse("mousePressed")
-    film.go("#ask_words > :nth-child(8)", 14, "left")
+    film.go("#ask_words > :nth-child(8)", 14, dragging=True)
     film.mouse("mouseReleased")
     film.show(1000)
-    before = film.weights()
+    before = script("return Ask.weights")
     film.go("[data-attend=equal]")
     film.mouse("mousePressed")
     film.mouse("mouseReleased")
-    film.ease(before, film.weights())
+    film.ease(before, script("return Ask.weights"))
     film.show(1500)
     return still
 

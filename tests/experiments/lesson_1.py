@@ -22,7 +22,7 @@ def setup(edit=None, flags=""):
 
 
 # The rows of the tables: what a page calls them, what is trained, and the seeds.
-MAIN, SUM = "`main.py`", "C: sum, no layer norm"
+MAIN = "`main.py`"
 LINEUP = {
     "A: equal weights": setup("A"),
     MAIN: setup(),
@@ -36,9 +36,9 @@ PARTS = {
     "A+E: equal weights, no layer norm": setup("A+E"),
     "A+F: equal weights, a ReLU in place of layer norm": setup("A+F"),
 }
-LENGTHS = {MAIN: setup(), SUM: setup("C")}
+LENGTHS = {MAIN: setup(), "C: sum, no layer norm": setup("C")}
 DELAYED = {"H: no √depth": "H", "I: separate keys and values": "I", "J: additive score": "J"}
-SETUPS = [(each, TEN) for each in (*LINEUP.values(), *LONG.values(), *PARTS.values(), *LENGTHS.values())]
+SETUPS = [(each, TEN) for rows in (LINEUP, LONG, PARTS, LENGTHS) for each in rows.values()]
 SETUPS += [(setup(edit + more), TEN) for edit in DELAYED.values() for more in ("", "+K")]
 SETUPS += [(setup(), TWENTY)]
 TESTED_LENGTHS = range(1, 21)
@@ -71,10 +71,11 @@ def print_training(cache):
     """Print how weights compare, also where no training needed them, and where queries point."""
     groups = {MAIN: cache.models(setup(), TEN), "A, tested without the edit": without_the_edit(cache)}
     head = ["its own letter's weight, as a multiple of", "a blank's", "another letter's", "sequences right"]
-    title, forms = "A row's weight on its own letter", ["{:.2f}", "{:.2f}", "%"]
-    measuring.compare(
-        title, head, groups, lambda model: (*interventions.ratios(model), scores(model)[0]), *forms
-    )
+
+    def measure(model):
+        return *interventions.ratios(model), scores(model)[0]
+
+    measuring.compare("A row's weight on its own letter", head, groups, measure, "{:.2f}", "{:.2f}", "%")
     cosines = measuring.summary(np.ravel([interventions.query_key_cosines(model) for model in groups[MAIN]]))
     print(f"\nThe cosine of an output step's query and its letter's key: {cosines}")
 
@@ -99,17 +100,14 @@ def weight_formula(counts, blank, letter, length=10):
 
 
 def print_counting_curve(cache):
-    """Print the total weight on 'A' for each count, measured and by the formula."""
+    """Print the total weight on 'A' for each count, and how far the formula is from it."""
     models, counts = cache.models(setup(), TEN), np.arange(11)
-    blank, letter = np.exp(np.log([interventions.ratios(model) for model in models]).mean(axis=0))
-    measured = np.array([interventions.weight_by_count(model) for model in models])
-    formula = weight_formula(counts, blank, letter)
-    rows = [["measured", *map(measuring.summary, measured.T)]]
-    rows.append(["formula", *(f"{weight:.2f}" for weight in formula)])
-    measuring.table("Total weight on 'A', by the number of 'A's", ["n", *counts], rows)
-    difference = abs(measured.mean(axis=0) - formula).max()
-    print(f"\nThe formula, with {blank:.2f} times a blank's weight and {letter:.2f} times another letter's,")
-    print(f"differs from the mean over the models by {difference:.3f} at most.")
+    measured = [interventions.weight_by_count(model) for model in models]
+    title, head = "Total weight on 'A', by the number of 'A's", ["n", *counts]
+    measuring.compare(title, head, {"measured": measured}, list, *["{:.2f}"] * 11)
+    ratios = np.exp(np.log([interventions.ratios(model) for model in models]).mean(axis=0))
+    difference = abs(np.mean(measured, axis=0) - weight_formula(counts, *ratios)).max()
+    print(f"\nThe formula differs from the mean over the models by {difference:.3f} at most.")
 
 
 # --- Changed weights ------------------------------------------------------------------------------------
@@ -128,10 +126,10 @@ def print_factors(cache):
     models, shown, columns = cache.models(setup(), TEN), measuring.spell(TASK, SHOWN), []
     for factor in interventions.FACTORS.values():
         pairs = [interventions.with_factor(model, shown, factor) for model in models]
-        weights = measuring.summary(weights[0, 0, shown.letters[0] == 1].sum() for _, weights in pairs)
-        columns.append([weights, in_words(answers[0] for answers, _ in pairs)])
-    labels = "weight on the two 'A's", "answers"
-    rows = [[label, *cells] for label, cells in zip(labels, zip(*columns, strict=True), strict=True)]
+        totals = measuring.summary(weights[0, 0, shown.letters[0] == 1].sum() for _, weights in pairs)
+        columns.append([totals, in_words(answers[0] for answers, _ in pairs)])
+    weights, answers = zip(*columns, strict=True)
+    rows = [["weight on the two 'A's", *weights], ["answers", *answers]]
     measuring.table(f"Logits multiplied, {SHOWN!r}", ["logits", *interventions.FACTORS], rows)
 
     counts, measured = measuring.new_data(TASK).answers, [interventions.by_factor(model) for model in models]
@@ -151,16 +149,14 @@ def print_factors(cache):
 def print_standard_deviations(cache):
     """Print what layer norm divides by, how answers follow it, and what is said to half as many letters."""
     groups = {label: cache.models(each, TEN) for label, each in LINEUP.items()}
+    title = "One vector or one deviation for all"
     head = ["", "right, one c for all", "right, one standard deviation for all"]
-    measuring.compare(
-        "One vector or one deviation for all", head, groups, interventions.same_for_all, "%", "%"
-    )
+    measuring.compare(title, head, groups, interventions.same_for_all, "%", "%")
     data, means = measuring.new_data(TASK), []
     for model in groups[MAIN]:
         deviation = interventions.apart(model, data)[1][..., 0]
         means.append([deviation[data.answers == n].mean() for n in range(7)])
-    head = ["letters there", *range(7)]
-    rows = {"the standard deviation": means}
+    head, rows = ["letters there", *range(7)], {"the standard deviation": means}
     measuring.compare("The mean standard deviation", head, rows, list, *["{:.2f}"] * 7)
     logits = [measuring.logits_of(model, measuring.spell(TASK, "AB BC").inputs) for model in groups[MAIN]]
     print(f"\nWhat `main.py` answers to AB BC: {in_words(each[0].argmax(axis=-1) for each in logits)}")
@@ -173,11 +169,9 @@ def print_lineup(cache):
     """Print how many sequences are right, also after longer training."""
     rows = []
     for label, each in LINEUP.items():
-        models, long = cache.models(each, TEN), cache.models(LONG[label], TEN)
-        columns = [scores(model)[0] for model in models], [scores(model)[0] for model in long]
-        rows.append([label, *map(measuring.percent, columns)])
-    head = ["sequences right, after", "2,000 steps", "8,000 steps"]
-    measuring.table("The line-up", head, rows)
+        groups = cache.models(each, TEN), cache.models(LONG[label], TEN)
+        rows.append([label, *(measuring.percent(scores(model)[0] for model in group) for group in groups)])
+    measuring.table("The line-up", ["sequences right, after", "2,000 steps", "8,000 steps"], rows)
 
 
 # --- Other lengths --------------------------------------------------------------------------------------
@@ -229,9 +223,8 @@ def most_in_one_order(length=10):
 
 def print_parts(cache):
     """Print what is right where parts are taken away, and the bound for A+E."""
-    compare_scores(
-        "Parts taken away", {label: cache.models(each, TEN) for label, each in PARTS.items()}, True
-    )
+    groups = {label: cache.models(each, TEN) for label, each in PARTS.items()}
+    compare_scores("Parts taken away", groups, each=True)
     print(f"\nThe most that any model with A+E can have right: {most_in_one_order():.2%}")
 
 

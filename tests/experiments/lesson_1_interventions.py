@@ -11,19 +11,12 @@ FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 1½": 1.5, "× 2": 2, "× 2½
 # --- The weights and the queries ------------------------------------------------------------------------
 
 
-def preferences(model):
-    """Return how many times a blank's and two letters' weight the own letter has, float (output steps, 3)."""
-    weights = (
-        model(measuring.spell(TASK, " ABC").inputs)[1].numpy()[0].astype(float)
-    )  # These hold on any text.
-    others = [[0, *({1, 2, 3} - {step + 1})] for step in range(3)]
-    return np.array([weights[step, step + 1] / weights[step, kinds] for step, kinds in enumerate(others)])
-
-
 def ratios(model):
-    """Return the preferences over a blank and over another letter, geometric means over the output steps."""
-    logarithms = np.log(preferences(model))
-    return np.exp(logarithms[:, 0].mean()), np.exp(logarithms[:, 1:].mean())
+    """Return how many times a blank's and another letter's weight the own letter has, geometric means."""
+    weights = model(measuring.spell(TASK, " ABC").inputs)[1].numpy()[0]  # The ratios hold on any text.
+    own = np.diag(weights[:, 1:])[:, None]
+    logarithms = np.log(own / weights.astype(float))  # 0 for the own letter itself.
+    return np.exp(logarithms[:, 0].mean()), np.exp(logarithms[:, 1:].sum() / 6)
 
 
 def query_key_cosines(model):

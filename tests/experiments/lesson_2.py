@@ -18,26 +18,28 @@ def setup(edit=None, flags=SELF):
 
 
 # The rows of the tables: what a page calls them, and what is trained.
-PLAIN, ASKING, ITSELF = setup(flags=""), setup(), setup("A")
-TRIO = {"plain": PLAIN, "`--self_att`": ASKING, "A": ITSELF}
-BY_STEPS = {f"{label}, 1,000 steps": each for label, each in TRIO.items()}
-LONG = {
-    f"{label}, 4,000 steps": each._replace(flags=f"{each.flags} --steps 4000".strip())
-    for label, each in TRIO.items()
+PLAIN, ASKING = setup(flags=""), setup()
+SHORT = {
+    "plain, 1,000 steps": PLAIN,
+    "`--self_att`, 1,000 steps": ASKING,
+    "A, 1,000 steps": setup("A"),
 }
-MIXED, BLIND = "B: that, and mixed with the average", "F: as it learns to"
+LONG = {
+    "plain, 4,000 steps": setup(flags="--steps 4000"),
+    "`--self_att`, 4,000 steps": setup(flags=f"{SELF} --steps 4000"),
+    "A, 4,000 steps": setup("A", f"{SELF} --steps 4000"),
+}
+BLIND = "F: as it learns to"
 EDITED = {
     "C: a second layer norm": setup("C", ""),
-    MIXED: setup("B"),
+    "B: that, and mixed with the average": setup("B"),
     "G: only to itself": setup("G"),
     BLIND: setup("F"),
     "F+B: to all four equally": setup("F+B"),
     "F+B, 4,000 steps": setup("F+B", f"{SELF} --steps 4000"),
 }
-ALL = BY_STEPS | LONG | EDITED
-SETUPS = [(each, TEN) for each in ALL.values()]
-BESIDE = {"Task 2": PLAIN, "Task 2 `--self_att`": ASKING}
-SETUPS += [(each, TWENTY) for each in BESIDE.values()]
+ALL = SHORT | LONG | EDITED
+SETUPS = [(each, TEN) for each in ALL.values()] + [(PLAIN, TWENTY), (ASKING, TWENTY)]
 SCORES = ["sequences right", "counts right", "differences right"]
 
 
@@ -53,7 +55,7 @@ def compare_scores(title, groups, each=False):
     measuring.compare(title, ["", *SCORES], groups, scores, *["%"] * 3, each=each)
 
 
-def weights_over_difference(model, differences=range(-6, 7)):
+def weights_over_difference(model, differences):
     """Return the mean weights of output step 3 for each A − B, float (differences, 4)."""
     weights = interventions.all_weights(interventions.first_states(model))[:, 3]
     answers, chances = interventions.cases().answers, interventions.cases().chances
@@ -64,17 +66,14 @@ def weights_over_difference(model, differences=range(-6, 7)):
 
 def report(cache):
     """Print the tables of the laboratory of Lesson 2, with the models of a trainings.ModelCache."""
-    measuring.beside_the_original(TASK, {label: cache.models(each, TWENTY) for label, each in BESIDE.items()})
+    beside = {"Task 2": cache.models(PLAIN, TWENTY), "Task 2 `--self_att`": cache.models(ASKING, TWENTY)}
+    measuring.beside_the_original(TASK, beside)
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
     groups = {label: cache.models(each, TEN) for label, each in ALL.items()}
     compare_scores("Right", groups, each=True)
-    trio = {label: groups[f"{label}, 1,000 steps"] for label in TRIO}
-    rows = {label: trio[label] for label in ("plain", "`--self_att`")}
+    asking = cache.models(ASKING, TEN)
+    rows = {"plain": cache.models(PLAIN, TEN), "`--self_att`": asking}
     head = ["the difference step's weights on letters", "the largest over the smallest"]
     measuring.compare("On letters", head, rows, interventions.preference, "{:.2f}")
-    rows = {label: list(map(interventions.first_states, trio[label])) for label in ("plain", "`--self_att`")}
-    head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
-    title, forms = "The difference step's weights on output steps", [*["{:.2f}"] * 4, "%"]
-    head += ["the larger one gets more"]
-    measuring.compare(title, head, rows, interventions.on_counts, *forms)
-    interventions.report(trio["`--self_att`"], groups[BLIND])
+    interventions.compare_on_counts("The difference step's weights on output steps", rows)
+    interventions.report(asking, groups[BLIND])

@@ -15,17 +15,10 @@ MODELS = {
 SETUPS = [(each, TEN) for each in MODELS.values()]
 
 
-def look(model):
-    """Return to what the difference step attends where A ≠ B, five numbers as of interventions.on_counts."""
-    return interventions.on_counts(interventions.first_states(model))
-
-
 def report(cache):
     """Print what they get right, and the weight on itself, with the models of a trainings.ModelCache."""
     groups = {label: cache.models(each, TEN) for label, each in MODELS.items()}
     head = ["the difference step's weights", *lesson_2.SCORES]
     measuring.compare("The model that one expects", head, groups, lesson_2.scores, *["%"] * 3, each=True)
     rows = {label: groups[label] for label in (LEARNT, LONG)}
-    head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
-    head += ["the larger one gets more"]
-    measuring.compare("How long it was trained", head, rows, look, *["{:.2f}"] * 4, "%")
+    interventions.compare_on_counts("How long it was trained", rows)

@@ -64,15 +64,22 @@ def preference(model):
     return [weights[3].max() / weights[3].min()]
 
 
-def on_counts(states):
-    """Return to what output step 3 attends where A ≠ B, five numbers, for the hidden states of all cases.
+def on_counts(model):
+    """Return to what output step 3 attends, or would attend, where A ≠ B: five numbers.
 
     The mean weights on the larger count, the smaller, 'C', itself; how often the larger one gets more.
     """
     differ, larger, chances = unequal()
-    weights = all_weights(states)[differ, 3]
+    weights = all_weights(first_states(model))[differ, 3]
     most, least = (weights[np.arange(len(weights)), step] for step in (larger, 1 - larger))
     return chances @ np.column_stack([most, least, weights[:, 2:], most > least])
+
+
+def compare_on_counts(title, groups):
+    """Print to what output step 3 attends in groups of models."""
+    head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
+    head += ["the larger one gets more"]
+    measuring.compare(title, head, groups, on_counts, *["{:.2f}"] * 4, "%")
 
 
 # --- Interventions at output step 3 ---------------------------------------------------------------------
@@ -128,13 +135,9 @@ def patch_pairs(usable, step):
         weights: float (pairs,), how much each pair counts.
     """
     answers, chances, rows = cases().answers, cases().chances, np.arange(286)
-    sign, changing, kept = (
-        np.sign(answers[:, 0] - answers[:, 1]),
-        answers[rows, step],
-        answers[rows, 1 - step],
-    )
+    sign, changing = np.sign(answers[:, 0] - answers[:, 1]), answers[rows, step]
     pairs = usable[:, None] & usable & (changing[:, None] != changing)
-    for same in (sign, answers[:, 2], kept):
+    for same in (sign, answers[:, 2], answers[rows, 1 - step]):
         pairs &= same[:, None] == same
     first, second = np.nonzero(pairs)
     return first, second, chances[first] * chances[second] / (pairs @ chances)[first]
@@ -186,8 +189,11 @@ def report(trained, blind):
     head = ["changed", "sequences right", "counts right", "differences right"]
     title = "The weights of all output steps are changed"
     measuring.compare_cases(title, head, trained, with_other_weights, *["%"] * 3)
-    head = ["moved in the difference step's own state, A ≠ B"]
-    head += ["the larger count gets more", "differences right"]
+    head = [
+        "moved in the difference step's own state, A ≠ B",
+        "the larger count gets more",
+        "differences right",
+    ]
     measuring.compare_cases("Flipped", head, trained, flipped, "%", "%")
     head = ["differs: replaced", "measured", "answers as for the second input"]
     measuring.compare_cases("Activation patching", head, trained, patched, "{:.2f}", "%")

@@ -20,34 +20,31 @@ def setup(edit=None, flags="--pos_enc"):
     return trainings.Setup(TASK, edit, flags)
 
 
-PLAIN, POSITIONS, ONE_VECTOR = setup(flags=""), setup(), setup("A+B+D")
+PLAIN, POSITIONS = setup(flags=""), setup()
 ONE_STEP, LONGER = setup(flags="--pos_enc --steps 1"), setup(flags="--pos_enc --steps 2200")
 BARE = "--pos_enc --enc_layers 0 --lr 0.01"
 LOOKING = setup(flags=BARE)
-# The tables of what is right: what a page calls a row, and what is trained.
+# The tables of what is right: what a page calls a row, what is trained, and the seeds.
 TABLES = {
     "With order and without": {
-        "without `--pos_enc`": PLAIN,
-        "`--pos_enc`, twenty runs": POSITIONS,
-        "`--steps 2200`": LONGER,
+        "without `--pos_enc`": (PLAIN, TEN),
+        "`--pos_enc`, twenty runs": (POSITIONS, TWENTY),
+        "`--steps 2200`": (LONGER, TEN),
     },
     "Equal weights from the start": {
-        "as it is, twenty runs": POSITIONS,
-        "A: equal weights in the encoder": setup("A"),
-        "B: equal weights in the decoder": setup("B"),
-        "A and B: equal weights in both": setup("A+B"),
-        "A, B and D: equal weights and one vector, twenty runs": ONE_VECTOR,
+        "as it is, twenty runs": (POSITIONS, TWENTY),
+        "A: equal weights in the encoder": (setup("A"), TEN),
+        "B: equal weights in the decoder": (setup("B"), TEN),
+        "A and B: equal weights in both": (setup("A+B"), TEN),
+        "A, B and D: equal weights and one vector, twenty runs": (setup("A+B+D"), TWENTY),
     },
     f"Without an encoder layer, `{BARE}`": {
-        "learnt weights": LOOKING,
-        "B: equal weights from the start": setup("B", BARE),
-        "F: six times the weight for the first letter, from the start": setup("F", BARE),
+        "learnt weights": (LOOKING, TEN),
+        "B: equal weights from the start": (setup("B", BARE), TEN),
+        "F: six times the weight for the first letter, from the start": (setup("F", BARE), TEN),
     },
 }
-WITH_TWENTY = POSITIONS, ONE_VECTOR
-SETUPS = [
-    (each, TWENTY if each in WITH_TWENTY else TEN) for rows in TABLES.values() for each in rows.values()
-]
+SETUPS = [row for rows in TABLES.values() for row in rows.values()]
 SETUPS += [(ONE_STEP, TEN), (PLAIN, TWENTY), (POSITIONS, FORTY)]
 
 
@@ -86,7 +83,7 @@ def signal_row(model):
     """
     data = measuring.new_data(TASK)
     _, decoder, (encoder, *_) = model(data.inputs)
-    weights = np.broadcast_to(encoder.numpy(), (len(data.letters), 11, 11))[:, 0]
+    weights = encoder.numpy()[:, 0]
     like = data.letters == data.letters[:, :1]
     different = weights[~like].mean()
     like[:, 0] = False
@@ -97,28 +94,21 @@ def signal_row(model):
 def report(cache):
     """Print the figures of the lesson and of the laboratory, with the models of a trainings.ModelCache."""
     least, most = bound()
-    head = ["", "right", "loss"]
-    measuring.table(
-        "The bound without order and without a mask", head, [["the bound", f"{most:.2%}", f"{least:.4f}"]]
-    )
-    positions = cache.models(POSITIONS, TWENTY)
+    row = ["the bound", f"{most:.2%}", f"{least:.4f}"]
+    measuring.table("The bound without order and without a mask", ["", "right", "loss"], [row])
     beside = {"Task 3": cache.models(PLAIN, TWENTY), "Task 3 `--pos_enc`": cache.models(POSITIONS, FORTY)}
     measuring.beside_the_original(TASK, beside)
     for title, rows in TABLES.items():
-        groups = {label: cache.models(each, seeds_of(each)) for label, each in rows.items()}
-        compare_scores(title, groups, each=True)
+        compare_scores(title, {label: cache.models(*row) for label, row in rows.items()}, each=True)
     print_last_losses(cache)
     inputs = measuring.spell(TASK, "AAAAAAAAAAA").inputs
-    answers = sorted(int(measuring.logits_of(model, inputs).argmax()) for model in positions)
+    answers = sorted(
+        int(measuring.logits_of(model, inputs).argmax()) for model in cache.models(POSITIONS, TWENTY)
+    )
     print(f"\nThe models with `--pos_enc` answer to AAAAAAAAAAA: {answers}")
     print_order(cache)
     print_weights(cache)
     print_interventions(cache)
-
-
-def seeds_of(each):
-    """Return the seeds of a setup."""
-    return TWENTY if each in WITH_TWENTY else TEN
 
 
 def print_last_losses(cache):
@@ -136,19 +126,18 @@ def print_order(cache):
     groups = {"without `--pos_enc`": cache.models(PLAIN, TEN), "`--pos_enc`": cache.models(POSITIONS, TEN)}
     title = "Changed by another order of the letters"
     measuring.compare(title, ["", "logits"], groups, order_change, "{:.2g}")
-    rows = []
     models = cache.models(POSITIONS, TWENTY)
-    lengths = np.transpose([interventions.positions(model) for model in models])
-    for label, values in zip((
-        "length of the first vector",
-        "mean length of the other ten",
-    ), lengths, strict=True):  # fmt: skip
-        rows.append([label, measuring.summary(values)])
-    for label, values in zip((
-        "vectors of positions 0 and 5 swapped: the model counts the letter at position 5",
-        "one vector for positions 1 to 10: right",
-    ), np.transpose([interventions.other_positions(model) for model in models]), strict=True):  # fmt: skip
-        rows.append([label, measuring.percent(values)])
+    first, others = zip(*map(interventions.positions, models), strict=True)
+    swapped, mean = zip(*map(interventions.other_positions, models), strict=True)
+    rows = [
+        ["length of the first vector", measuring.summary(first)],
+        ["mean length of the other ten", measuring.summary(others)],
+        [
+            "vectors of positions 0 and 5 swapped: the model counts the letter at position 5",
+            measuring.percent(swapped),
+        ],
+        ["one vector for positions 1 to 10: right", measuring.percent(mean)],
+    ]
     measuring.table("Positional vectors", ["`--pos_enc`, twenty runs", ""], rows)
 
 
@@ -165,8 +154,10 @@ def print_weights(cache):
     head = ["changed, twenty runs", "right, lowest to highest", "median and range"]
     measuring.table("Changed after the training", head, rows)
     rights = [interventions.right_with(model, {"attention": 0}) for model in cache.models(LOOKING, TEN)]
-    rows = [["the same models, tested with equal weights", measuring.percent(rights)]]
-    rows += [["the bound for equal weights", f"{bound()[1]:.2%}"]]
+    rows = [
+        ["the same models, tested with equal weights", measuring.percent(rights)],
+        ["the bound for equal weights", f"{bound()[1]:.2%}"],
+    ]
     measuring.table(f"Without an encoder layer, changed, `{BARE}`", ["", "right"], rows)
 
 

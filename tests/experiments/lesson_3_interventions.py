@@ -72,15 +72,15 @@ def other_positions(model):
 
     Returns the fraction of answers that then count letter 5, and of those that are right with the mean.
     """
-    data, vectors = measuring.new_data(TASK), model.positional_encoding.numpy()
+    data, reference = measuring.new_data(TASK), formula.of(model)
+    vectors = reference.arrays["positional_encoding"]
     fifth = (data.letters == data.letters[:, 5:6]).sum(axis=1) - 1
     swapped, mean = vectors.copy(), vectors.copy()
     swapped[:, [0, 5]] = vectors[:, [5, 0]]
     mean[:, 1:] = vectors[:, 1:].mean(axis=1, keepdims=True)
     answers = []
     for changed in (swapped, mean):
-        model.positional_encoding.assign(changed)
-        answers.append(measuring.logits_of(model, data.inputs).argmax(axis=-1)[:, 0])
-    model.positional_encoding.assign(vectors)
+        reference.arrays["positional_encoding"] = changed
+        answers.append(reference.lesson(data.inputs).argmax(axis=-1)[:, 0])
     differ = fifth != data.answers[:, 0]
     return (answers[0] == fifth)[differ].mean(), (answers[1] == data.answers[:, 0]).mean()

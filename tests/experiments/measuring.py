@@ -11,12 +11,7 @@ from . import programs
 ALPHABETS = {1: " ABC", 2: " ABC", 3: "ABC"}
 
 
-def task_of(task, generator=None, max_len=10, vocab_size=3):
-    """Return a Task of the program of a task, an int."""
-    return programs.load(task).Task(max_len, vocab_size, generator)
-
-
-def data_of(task, inputs, **sizes):
+def data_of(task, inputs):
     """Return inputs, one-hot float32 (samples, length, letters), with what they are and what is right.
 
     Returns:
@@ -24,24 +19,24 @@ def data_of(task, inputs, **sizes):
         .inputs: as given.
         .answers: int (samples, outputs).
     """
-    answers = task_of(task, **sizes).answers(inputs)
+    answers = programs.load(task).Task().answers(inputs)
     return types.SimpleNamespace(letters=inputs.argmax(axis=-1), inputs=inputs, answers=answers)
 
 
 @functools.cache
-def new_data(task, samples=10000, seed=1000, **sizes):
-    """Return random data as `data_of` does, for models with these sizes (max_len, vocab_size)."""
-    inputs, _ = task_of(task, np.random.default_rng(seed), **sizes).next_batch(samples)
-    return data_of(task, inputs, **sizes)
+def new_data(task, samples=10000, seed=1000, max_len=10):
+    """Return random data as `data_of` does."""
+    inputs, _ = programs.load(task).Task(max_len, 3, np.random.default_rng(seed)).next_batch(samples)
+    return data_of(task, inputs)
 
 
 def given_letters(task, letters):
-    """Return given letters, int (samples, length), as `data_of` does, for models with three letters."""
+    """Return given letters, int (samples, length), as `data_of` does."""
     return data_of(task, np.eye(len(ALPHABETS[task]), dtype=np.float32)[np.array(letters)])
 
 
 def spell(task, text):
-    """Return a text, a str, as `data_of` does, for models with three letters."""
+    """Return a text, a str, as `data_of` does."""
     return given_letters(task, [[ALPHABETS[task].index(letter) for letter in text]])
 
 

@@ -29,25 +29,7 @@ from . import (
     results,
     transformer,
 )
-from .drawing import (
-    GREY,
-    INK,
-    LINE,
-    MORE,
-    SIZE,
-    VALUE,
-    WEIGHT,
-    draw_arrow,
-    draw_box,
-    draw_cells,
-    draw_heights,
-    new_chart,
-    new_page,
-    new_plane,
-    save,
-    short,
-    write,
-)
+from .drawing import GREY, INK, LINE, MORE, SIZE, VALUE, WEIGHT, new_chart, new_page, save, short
 
 TEN, BRIGHT = range(1, 11), matplotlib.colormaps["viridis"]  # Heatmaps are those of the programs.
 SHOWN = {1: lesson_1.SHOWN, 2: "BAAC BABAC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
@@ -72,8 +54,8 @@ def lineup(cache):
     for number, setup in enumerate(lesson_1.LINEUP.values()):
         weights = np.median([model(inputs)[1][0].numpy() for model in cache.models(setup, TEN)], axis=0)
         top = 0.5 + 4.4 * number
-        write(page, 0.3, top, f"Model {number + 1}", to="right", weight="bold")
-        draw_cells(page, 4.6, top + 0.65, weights, BRIGHT, names, COUNTS, 1.1, full=0.5, size=SIZE - 1)
+        page.write(0.3, top, f"Model {number + 1}", to="right", weight="bold")
+        page.draw_cells(4.6, top + 0.65, weights, BRIGHT, names, COUNTS, 1.1, full=0.5, size=SIZE - 1)
     return page.figure
 
 
@@ -89,8 +71,8 @@ def counting_curve(cache):
     for model in models:
         measured = lesson_1.interventions.weight_by_count(model)
         plane.plot(points, measured, "o", color="none", markeredgecolor=INK, markersize=13)
-    write(plane, 6.2, 0.5, "equal weights", GREY, to="right")
-    write(plane, 3.2, 0.76, "the formula (line),\nten models (circles)", WEIGHT, to="left", weight="bold")
+    plane.write(6.2, 0.5, "equal weights", GREY, to="right")
+    plane.write(3.2, 0.76, "the formula (line),\nten models (circles)", WEIGHT, to="left", weight="bold")
     return plane.figure
 
 
@@ -104,9 +86,9 @@ def lengths(cache):
         draw_band(plane, points, curves, colour, marker="o", markersize=11)
     predicted = [100 * lesson_1.predicted_at(length) for length in points]
     plane.plot(points, predicted, "--", color=INK, linewidth=3)
-    write(plane, 12.3, 45, "an average", WEIGHT, to="right", weight="bold")
-    write(plane, 12.3, 35, "(dashed: predicted)", INK, to="right")
-    write(plane, 4, 92, "a sum", "#2a7fae", weight="bold")
+    plane.write(12.3, 45, "an average", WEIGHT, to="right", weight="bold")
+    plane.write(12.3, 35, "(dashed: predicted)", INK, to="right")
+    plane.write(4, 92, "a sum", "#2a7fae", weight="bold")
     return plane.figure
 
 
@@ -120,9 +102,9 @@ def difference_row():
     parts = {"difference": "without self-attention", "difference_self_att": "with self-attention"}
     for number, (name, title) in enumerate(parts.items()):
         weights = play.weights(name, inputs)["attention"][3]
-        write(page, 0.5, 0.5 + 4.9 * number, title, to="right", weight="bold")
-        plane = new_plane(page, 0.5, 0.8 + 4.9 * number, 15, 3.5)
-        draw_heights(plane, weights, names, WEIGHT)
+        page.write(0.5, 0.5 + 4.9 * number, title, to="right", weight="bold")
+        plane = page.new_plane(0.5, 0.8 + 4.9 * number, 15, 3.5)
+        plane.draw_heights(weights, names, WEIGHT)
         plane.set_ylim(0, 0.17)
     return page.figure
 
@@ -138,13 +120,10 @@ def step_3(cache):
     looks = (MORE[1], "o"), (MORE[0], "s"), (LINE, "v"), (INK, "D")
     for step, (colour, marker) in enumerate(looks):
         draw_band(plane, points, weights[..., step], colour, marker=marker, markersize=12)
-    for across, up, text, colour in (
-        (4.4, 0.94, "the count of A", "#2a7fae"),
-        (-4.4, 0.94, "the count of B", "#a8507f"),
-        (0, 0.45, "itself", INK),
-        (4.1, 0.065, "the count of C", GREY),
-    ):
-        write(plane, across, up, text, colour, weight="bold")
+    plane.write(4.4, 0.94, "the count of A", "#2a7fae", weight="bold")
+    plane.write(-4.4, 0.94, "the count of B", "#a8507f", weight="bold")
+    plane.write(0, 0.45, "itself", weight="bold")
+    plane.write(4.1, 0.065, "the count of C", GREY, weight="bold")
     return plane.figure
 
 
@@ -158,17 +137,14 @@ def trace():
     first, (of_decoder,) = weights["encoder_layer_1/attention"][0], weights["attention"]
     shares = [first[[other == letter for other in text]].sum() for letter in "ABC"]
     page = new_page(12)
-    for number, (title, heights, names, colour) in enumerate(
-        (
-            ("1. The first letter attends to all", first, text, WEIGHT),
-            ("2. So it gets a mean of the letters", shares, "ABC", VALUE),
-            ("3. The decoder attends to the first letter", of_decoder, text, WEIGHT),
-        )
+    for top, title, heights, names, colour in (
+        (0.5, "1. The first letter attends to all", first, text, WEIGHT),
+        (4.5, "2. So it gets a mean of the letters", shares, "ABC", VALUE),
+        (8.5, "3. The decoder attends to the first letter", of_decoder, text, WEIGHT),
     ):
-        top = 0.5 + 4 * number
-        write(page, 0.5, top, title, to="right", weight="bold")
+        page.write(0.5, top, title, to="right", weight="bold")
         wide = 15 if len(names) == 11 else 15 * 3.8 / 11.2
-        draw_heights(new_plane(page, 0.5, top + 0.4, wide, 2.4), heights, names, colour)
+        page.new_plane(0.5, top + 0.4, wide, 2.4).draw_heights(heights, names, colour)
     return page.figure
 
 
@@ -184,9 +160,9 @@ def losses(cache):
         curves = [np.transpose(cache.losses(setup, seed))[1] for seed in TEN]
         draw_band(plane, range(50, 2001, 50), curves, colour)
     plane.axhline(lesson_3.bound()[0], color=INK, linestyle="--", linewidth=3)
-    write(plane, 1300, 1.8, "without positions", "#a8507f", weight="bold")
-    write(plane, 900, 0.04, "with positions", "#2a7fae", to="left", weight="bold")
-    write(plane, 1100, 0.55, "the least possible without order", to="right")
+    plane.write(1300, 1.8, "without positions", "#a8507f", weight="bold")
+    plane.write(900, 0.04, "with positions", "#2a7fae", to="left", weight="bold")
+    plane.write(1100, 0.55, "the least possible without order", to="right")
     return plane.figure
 
 
@@ -200,31 +176,30 @@ def layers(cache):
     for row, number in enumerate(("one", "six")):
         models = cache.models(lesson_3_layers.LAYERS[number], TEN)
         weights = np.median([model(inputs)[1].numpy()[0, 0] for model in models], axis=0)
-        plane = new_plane(page, 2.2, 0.4 + 2.9 * row, 13.5, 2.1)
-        draw_heights(plane, weights, text, WEIGHT, most=0.4)
-        write(page, 0.3, 2.1 + 2.9 * row, f"{number}\nlayer{'s' * row}", to="right", weight="bold")
+        plane = page.new_plane(2.2, 0.4 + 2.9 * row, 13.5, 2.1)
+        plane.draw_heights(weights, text, WEIGHT, most=0.4)
+        page.write(0.3, 2.1 + 2.9 * row, f"{number}\nlayer{'s' * row}", to="right", weight="bold")
     return page.figure
 
 
 def heads():
-    """Return the weights of the transformer on TEXT, float (layers, heads, words, words), and the two best.
+    """Return the weights of the transformer's two best heads on TEXT, two arrays of float (words, words).
 
-    The best are the head in which pets find their names in layer 1, and that in which the question finds its
-    pet in layer 2.
+    In layer 1 that in which pets find their names, in layer 2 that in which the question finds its pet.
     """
     known = transformer.program().vocabulary(4)
     weights = play.weights("transformer", [known.index(word) for word in TEXT.split()])
-    weights = [weights[f"block_{layer}/attention"] for layer in (1, 2)]
-    first = weights[0][:, PETS, PETS - 1].mean(axis=1).argmax()
-    return weights, first, weights[1][:, QUESTION, RIGHT].argmax()
+    of_pets, of_question = weights["block_1/attention"], weights["block_2/attention"]
+    best = of_pets[:, PETS, PETS - 1].mean(axis=1).argmax()
+    return of_pets[best], of_question[of_question[:, QUESTION, RIGHT].argmax()]
 
 
 def transformer_flow():
     """Return what two heads bring from word to word: a column for each word, layer above layer."""
-    words, (weights, first, second) = TEXT.split(), heads()
+    words, (of_pets, of_question) = TEXT.split(), heads()
     page, levels = new_page(9.6), (8.7, 4.8, 0.9)
     for height, text in zip(levels, ("words", "after\nblock 1", "after\nblock 2"), strict=True):
-        write(page, 0.15, height, text, GREY, to="right")
+        page.write(0.15, height, text, GREY, to="right")
     places = 2.4 + 1.6 * np.arange(len(words))
     for column, (word, across) in enumerate(zip(words, places, strict=True)):
         is_pet = column in PETS
@@ -234,37 +209,33 @@ def transformer_flow():
         for height, text in zip(levels, (word, known, said), strict=True):
             edge = VALUE if text == said and column == QUESTION else LINE
             box = {"wide": 1.5, "high": 1.3 if "\n" in text else 0.8, "linespacing": 1.1}
-            draw_box(page, across, height, text, edge, **box, size=SIZE - 1)
-    looks = [(pet - 1, pet, levels[0], weights[0][first, pet, pet - 1]) for pet in PETS]
-    looks.append((RIGHT, QUESTION, levels[1], weights[1][second, QUESTION, RIGHT]))
-    for tail, head, height, weight in looks:
+            page.draw_box(across, height, text, edge, **box, size=SIZE - 1)
+    looks = [(of_pets, pet - 1, pet, levels[0]) for pet in PETS]
+    for weights, tail, head, height in (*looks, (of_question, RIGHT, QUESTION, levels[1])):
         ends = np.array([(places[tail], height - 0.7), (places[head], height - 3.15)])
-        draw_arrow(page, *ends, WEIGHT, 9 * weight, zorder=3)
-        draw_box(page, *ends.mean(axis=0), short(weight), WEIGHT, wide=1, high=0.65)
+        page.draw_arrow(*ends, WEIGHT, 9 * weights[head, tail], zorder=3)
+        page.draw_box(*ends.mean(axis=0), short(weights[head, tail]), WEIGHT, wide=1, high=0.65)
     return page.figure
 
 
 def transformer_heads():
     """Return the two heads that find the answer: pets find their names, then the question finds its pet."""
-    words, (weights, first, second) = TEXT.split(), heads()
+    words, (of_pets, of_question) = TEXT.split(), heads()
     page, side = new_page(9.2), 0.72
-    for left, layer, head, title, found in (
-        (1.3, 0, first, "Layer 1: pets find their names", [(pet, pet - 1) for pet in PETS]),
-        (9.4, 1, second, "Layer 2: Ben finds cat", [(QUESTION, RIGHT)]),
+    for left, weights, title, found in (
+        (1.3, of_pets, "Layer 1: pets find their names", [(pet, pet - 1) for pet in PETS]),
+        (9.4, of_question, "Layer 2: Ben finds cat", [(QUESTION, RIGHT)]),
     ):
-        write(page, left - 1.1, 0.5, title, to="right", weight="bold")
-        for (row, column), weight in np.ndenumerate(weights[layer][head]):
+        page.write(left - 1.1, 0.5, title, to="right", weight="bold")
+        for (row, column), weight in np.ndenumerate(weights):
             if column <= row:
-                corner = left + side * column, 2.5 + side * row
-                draw_cells(page, *corner, [weight], BRIGHT, side=side, size=0)
+                page.draw_cells(left + side * column, 2.5 + side * row, [weight], BRIGHT, side=side, size=0)
         for row, column in found:
             middle = left + side * (column + 0.5), 2.5 + side * (row + 0.5)
-            text = f"{weights[layer][head][row, column]:.2f}".removeprefix("0")
-            write(page, *middle, text, INK, SIZE - 4)
+            page.write(*middle, f"{weights[row, column]:.2f}".removeprefix("0"), size=SIZE - 4)
         for place, word in enumerate(words):
-            write(page, left - 0.15, 2.5 + side * (place + 0.5), word, to="left", size=SIZE - 1)
-            look = {"rotation": 90, "size": SIZE - 1}
-            write(page, left + side * (place + 0.5), 1.75, word, **look)
+            page.write(left - 0.15, 2.5 + side * (place + 0.5), word, to="left", size=SIZE - 1)
+            page.write(left + side * (place + 0.5), 1.75, word, size=SIZE - 1, rotation=90)
     return page.figure
 
 
@@ -276,55 +247,48 @@ def transformer_losses(cache):
     for seed in range(1, 7):
         plane.plot(*np.transpose(cache.losses(transformer.AS_IT_IS, seed)), color=MORE[1], linewidth=3)
     plane.axhline(transformer.lowest_loss(4), color=INK, linestyle="--", linewidth=3)
-    write(plane, 30, 0.837, f"the lowest possible, {transformer.lowest_loss(4):.3f}", to="right")
+    plane.write(30, 0.837, f"the lowest possible, {transformer.lowest_loss(4):.3f}", to="right")
     return plane.figure
 
 
-RUNS = {  # What chooses, and what the results call it.
-    "both layers": "as it is",
-    "the second": "G 1: equal weights in the first layer",
-    "the first": "G 2: equal weights in the second layer",
-    "(one layer)": "`--layers 1`",
-    "neither": "G 1 and G 2: equal weights in both",
-}
+# What chooses, and what the results call it.
+CHOOSING = "both layers", "the second", "the first", "(one layer)", "neither"
+RUNS = dict(zip(CHOOSING, transformer.LOOKS, strict=True))
 
 
 def choosing():
     """Return what each training run of the transformer gets right, from results/: a dot for each."""
     page = new_page(9.4)
-    write(page, 0.3, 0.5, "Which layer can choose? Each dot is a training run", to="right", weight="bold")
-    columns = (
-        ("four pairs, 1,500 steps", transformer.guesser(4)),
-        ("eight pairs, 2,000 steps", transformer.guesser(8)),
-    )
-    for left, (title, guessed) in zip((3.1, 9.8), columns, strict=True):
-        plane = new_plane(page, left, 2.4, 5.8, 4.8, xlim=(-3, 103), ylim=(4.6, -0.6), yticks=[])
-        write(page, left, 1.7, title, GREY, to="right")
+    page.write(0.3, 0.5, "Which layer can choose? Each dot is a training run", to="right", weight="bold")
+    for left, pairs, title in (
+        (3.1, 4, "four pairs, 1,500 steps"),
+        (9.8, 8, "eight pairs, 2,000 steps"),
+    ):
+        plane = page.new_plane(left, 2.4, 5.8, 4.8, xlim=(-3, 103), ylim=(4.6, -0.6), yticks=[])
+        page.write(left, 1.7, title, GREY, to="right")
         plane.set_xticks((0, 50, 100), ("0", "50", "100%"))
         plane.set_xlabel("right", size=SIZE, labelpad=8)
-        plane.axvline(100 * guessed, color=INK, linestyle="--", linewidth=2.5)
+        plane.axvline(100 * transformer.guesser(pairs), color=INK, linestyle="--", linewidth=2.5)
         for row, (name, label) in enumerate(RUNS.items()):
             rights = results.runs("lesson_3_transformer", title, label)
             colour = WEIGHT if row < 2 else GREY
             apart = row + np.resize((0, 0.18, -0.18), len(rights))  # Else equal ones hide each other.
             plane.plot(rights, apart, "o", color=colour, markersize=15, alpha=0.5, mew=0)
             plane.axhline(row, color="#e4e4e4", linewidth=1.5, zorder=0)
-            if left < 4:
-                write(page, 2.8, 2.4 + 4.8 * (row + 0.6) / 5.2, name, to="left")
-    write(page, 0.3, 8.9, "dashed: always guessing the most frequent pet", GREY, to="right")
+            if pairs == 4:
+                page.write(2.8, 2.4 + 4.8 * (row + 0.6) / 5.2, name, to="left")
+    page.write(0.3, 8.9, "dashed: always guessing the most frequent pet", GREY, to="right")
     return page.figure
 
 
 # Pictures by their task, without training: `choosing` shows many models, but their results are there.
 OF_ONE_MODEL = {2: (difference_row,), 3: (trace, transformer_flow, transformer_heads, choosing)}
-HEATMAPS = (  # That pages show: a model of the page, its flags, the picture.
-    ("counting", (), "encoder_decoder_attention"),
-    ("difference_self_att", ("--self_att",), "self_attention"),
-)
+# What the programs draw of a model of the page to play with.
+HEATMAPS = ("counting", "encoder_decoder_attention"), ("difference_self_att", "self_attention")
 OF_MANY = {  # Those of __main__.LESSONS.
-    1: (lineup, counting_curve, lengths),
-    2: (step_3,),
-    3: (losses,),
+    "1": (lineup, counting_curve, lengths),
+    "2": (step_3,),
+    "3": (losses,),
     "3_layers": (layers,),
     "3_transformer": (transformer_losses,),
 }
@@ -332,13 +296,13 @@ OF_MANY = {  # Those of __main__.LESSONS.
 
 def draw_heatmaps():
     """Draw what the programs draw when they test the models of the page with the shown sequences."""
-    for name, flags, picture in HEATMAPS:
-        task = play.MODELS[name].task
+    for name, picture in HEATMAPS:
+        task, _, flags = play.MODELS[name]
         with tempfile.TemporaryDirectory() as folder:
-            variant = "".join(flags).replace("--", "_")
-            shutil.copy(play.FOLDER / "checkpoints" / f"{name}.npz", f"{folder}/checkpoint{variant}.npz")
+            checkpoint = f"checkpoint{flags.replace('--', '_')}.npz"
+            shutil.copy(play.FOLDER / "checkpoints" / f"{name}.npz", f"{folder}/{checkpoint}")
             words = ["--test", "--plot", "--input", SHOWN[task], "--savepath", folder, "--plotpath", folder]
-            command = [sys.executable, programs.script(task), *words, *flags]
+            command = [sys.executable, programs.script(task), *words, *flags.split()]
             subprocess.run(command, check=True, capture_output=True)
             shutil.copy(f"{folder}/{picture}.png", programs.script(task).parent / "images")
 
@@ -352,7 +316,7 @@ def draw(numbers=(), cache=None):
     draw_heatmaps()
     for number in numbers:
         for picture in OF_MANY.get(number, ()):
-            save(picture(cache), int(str(number)[0]), picture.__name__)
+            save(picture(cache), int(number[0]), picture.__name__)
 
 
 if __name__ == "__main__":

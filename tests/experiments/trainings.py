@@ -23,29 +23,21 @@ Setup = collections.namedtuple("Setup", "task edit flags")
 Setup.__doc__ = (
     """What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003"."""
 )
-# What says, draws or saves something trains nothing: calls, and functions by what they do.
-ASIDE = re.compile(r"print|sys\.exit|parser\.\w+|\w*Error")
-OUTSIDE = re.compile(r"\b(print|parser|pathlib|mkdir|savefig|pyplot|np\.load|np\.savez)")
 
 
 class TrainingError(Exception):
     """A training that failed; the text is one line."""
 
 
-class WithoutWords(ast.NodeTransformer):
-    """Takes docstrings out of a syntax tree, and the arguments of calls that are ASIDE or in `aside`."""
+class WithoutAsides(ast.NodeTransformer):
+    """Takes out of a syntax tree what trains nothing: docstrings, and lines such as `print(loss)`.
 
-    def __init__(self, aside):
-        self.aside = aside
+    A function that is called by its bare name, and gives nothing back, says something or saves it.
+    """
 
     def visit_Expr(self, node):
-        return ast.Pass() if isinstance(node.value, ast.Constant) else self.generic_visit(node)
-
-    def visit_Call(self, node):
-        name = ast.unparse(node.func)
-        if name in self.aside or ASIDE.fullmatch(name):
-            node.args, node.keywords = [], []
-        return self.generic_visit(node)
+        called = isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
+        return ast.Pass() if called or isinstance(node.value, ast.Constant) else node
 
 
 def identity(source):
@@ -53,23 +45,20 @@ def identity(source):
 
     That is the function with the GradientTape, all that it names, and the defaults of the flags.
     """
-    tree = ast.parse(source)
-    texts = {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
-    names = [name for name, text in texts.items() if "GradientTape" in text]
-    aside = {name for name, text in texts.items() if OUTSIDE.search(text)}.difference(names)
-    tree, defined, training = WithoutWords(aside).visit(tree), {}, {}
-    for node in tree.body:
+    defined, training = {}, {}
+    for node in WithoutAsides().visit(ast.parse(source)).body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             defined[node.name] = node
         elif isinstance(node, ast.Assign):
-            defined |= {name.id: node for name in ast.walk(node) if isinstance(name, ast.Name)
-                        and isinstance(name.ctx, ast.Store)}  # fmt: skip
+            assigned = ast.walk(ast.List(node.targets))
+            defined |= {name.id: node for name in assigned if isinstance(name, ast.Name)}
+    names = [name for name, node in defined.items() if "GradientTape" in ast.unparse(node)]
     while names:
         name = names.pop()
-        if name in defined and name not in training and name not in aside:
+        if name in defined and name not in training:
             training[name] = ast.unparse(defined[name])
             names += [node.id for node in ast.walk(defined[name]) if isinstance(node, ast.Name)]
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args):
+    for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and node.args):
         flag = ast.unparse(call.args[0])
         for word in call.keywords:
             if flag.startswith("'--") and "path" not in flag and word.arg == "default":

@@ -1,9 +1,6 @@
 """The transformer: where a transformer must look, and what it does where it looks."""
 
 import collections
-import contextlib
-import io
-import json
 import math
 import types
 
@@ -21,7 +18,6 @@ def setup(edit=None, flags=""):
 
 
 AS_IT_IS, UNMASKED = setup(), setup("J")
-FIRST_EQUAL = setup("G 1")
 # Where it may look: what a page calls a row, and what is trained with --layers, if any, and an edit.
 LOOKS = {
     "as it is": (None, ""),
@@ -30,29 +26,26 @@ LOOKS = {
     "`--layers 1`": (None, "--layers 1"),
     "G 1 and G 2: equal weights in both": ("G 1+G 2", ""),
 }
-OTHERS = {
-    "H: no dense layers in the blocks": setup("H"),
-    "`--heads 1`": setup(flags="--heads 1"),
-    "I: no positions": setup("I"),
-}
-EQUAL = "G 1: equal weights in the first layer"
-
-
-def looks(flags, seeds, without=()):
-    """Return the rows of LOOKS, trained with these flags, as a dict from label to (setup, seeds)."""
-    rows = {label: (edit, " ".join(filter(None, (own, flags)))) for label, (edit, own) in LOOKS.items()}
-    return {label: (setup(*row), seeds) for label, row in rows.items() if label not in without}
-
-
+_, FIRST_EQUAL, *SLOW = LOOKS
 EIGHT = "--pairs 8 --steps 2000"
-FIRST_ROW, *_ = SUCCESSFUL = tuple(LOOKS)[:2]
+
+
+def looks(flags, seeds, labels=tuple(LOOKS)):
+    """Return rows of LOOKS, trained with these flags, as a dict from label to (setup, seeds)."""
+    return {label: (setup(LOOKS[label][0], f"{LOOKS[label][1]} {flags}".strip()), seeds) for label in labels}
+
+
 TABLES = {  # What a page calls a column, and rows of (setup, seeds).
-    "four pairs, 1,500 steps": looks("", FIVE) | {FIRST_ROW: (AS_IT_IS, TWENTY)},
-    "four pairs, 7,500 steps": looks("--steps 7500", FIVE, SUCCESSFUL),
-    "eight pairs, 2,000 steps": looks(EIGHT, FIVE) | {FIRST_ROW: (setup(flags=EIGHT), TEN)},
-    "eight pairs, 4,000 steps": {FIRST_ROW: (setup(flags="--pairs 8 --steps 4000"), TEN)},
-    "eight pairs, 10,000 steps": looks("--pairs 8 --steps 10000", FIVE, SUCCESSFUL),
-    "right": {label: (each, FIVE) for label, each in OTHERS.items()},
+    "four pairs, 1,500 steps": looks("", FIVE) | looks("", TWENTY, ["as it is"]),
+    "four pairs, 7,500 steps": looks("--steps 7500", FIVE, SLOW),
+    "eight pairs, 2,000 steps": looks(EIGHT, FIVE) | looks(EIGHT, TEN, ["as it is"]),
+    "eight pairs, 4,000 steps": looks("--pairs 8 --steps 4000", TEN, ["as it is"]),
+    "eight pairs, 10,000 steps": looks("--pairs 8 --steps 10000", FIVE, SLOW),
+    "right": {
+        "H: no dense layers in the blocks": (setup("H"), FIVE),
+        "`--heads 1`": (setup(flags="--heads 1"), FIVE),
+        "I: no positions": (setup("I"), FIVE),
+    },
 }
 SETUPS = [row for rows in TABLES.values() for row in rows.values()] + [(UNMASKED, FIVE)]
 
@@ -89,7 +82,7 @@ def lowest_loss(pairs):
     return total / pairs / (4 * pairs - 1)  # All answers are certain.
 
 
-def texts_of(model, samples=10000, seed=1000):
+def texts_of(model, samples=10000):
     """Return texts that no training run has seen, with as many pairs as a model takes.
 
     Returns:
@@ -98,7 +91,7 @@ def texts_of(model, samples=10000, seed=1000):
         .asked: int (samples,), which of the pairs that is.
     """
     pairs = model.embedding.input_dim // 4
-    words = program().next_batch(np.random.default_rng(seed), pairs, samples, introduced=pairs)
+    words = program().next_batch(np.random.default_rng(1000), pairs, samples, introduced=pairs)
     first = 2 * pairs
     asked = (words[:, :first:2] == words[:, first, None]).argmax(axis=-1)
     return types.SimpleNamespace(words=words, first=first, asked=asked, pairs=pairs)
@@ -122,9 +115,9 @@ def answers(model, words, first):
     return logits[:, first].argmax(axis=-1)
 
 
-def right(model, samples=10000):
+def right(model):
     """Return the fraction of first questions right."""
-    texts = texts_of(model, samples)
+    texts = texts_of(model)
     return (answers(model, texts.words, texts.first) == texts.words[:, texts.first + 1]).mean()
 
 
@@ -228,48 +221,16 @@ def with_shares_exchanged(model):
     samples, length = np.arange(len(own)), texts.first + 1
     equal = np.tri(length) / np.arange(1, length + 1)[:, None]
     found = {}
-    for label, name in (
-        ("nothing", None),
-        ("the name asked for", own - 1),
-        ("control: the first name", 0 * own),
-    ):
+    names = {"nothing": None, "the name asked for": own - 1, "control: the first name": 0 * own}
+    for label, name in names.items():
         weights = np.tile(equal, (len(own), 1, 1))
-        for place, other in ((own, last), (last, own)):
-            if name is not None:
-                share = 1 / (other + 1)
-                weights[samples, place] *= np.reshape((1 - share) / (1 - 1 / (place + 1)), (-1, 1))
-                weights[samples, place, name] = share
+        for place, other in ((own, last), (last, own)) if label != "nothing" else ():
+            share = 1 / (other + 1)
+            weights[samples, place] *= np.reshape((1 - share) / (1 - 1 / (place + 1)), (-1, 1))
+            weights[samples, place, name] = share
         said = answers_from(model, after_first_layer(model, words, weights))
         found[label] = [(said == words[:, last]).mean(), (said == pets).mean()]
     return found
-
-
-# --- While it trains --------------------------------------------------------------------------------------
-
-
-def curve(cache, seed, every=250):
-    """Return the fraction right after each `every` steps of a training run, a list; kept beside its model."""
-    path = cache.savepath(AS_IT_IS, seed) / "curve.json"
-    if not path.exists():
-        module, found = cache.module(TASK), []
-        save_model = module.save_model
-        module.save_model = lambda arguments, model, step: found.append(float(right(model)))
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                words = [
-                    "--train",
-                    "--seed",
-                    str(seed),
-                    "--save_every",
-                    str(every),
-                    "--savepath",
-                    str(path.parent),
-                ]
-                module.train(module.parse_arguments(words))
-        finally:
-            module.save_model = save_model
-        path.write_text(json.dumps(found), encoding="utf-8")
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 # --- The tables -------------------------------------------------------------------------------------------
@@ -282,33 +243,21 @@ def compare_scores(title, groups, each=False, head="right"):
 
 def report(cache):
     """Print the figures of the transformer page and its laboratory, with a trainings.ModelCache."""
-    for pairs, text in ((4, "four pairs"), (8, "eight pairs")):
-        row = [text, f"{guesser(pairs):.2%}", f"{lowest_loss(pairs):.4f}"]
-        measuring.table("By counting", ["", "the guesser is right", "the lowest loss"], [row])
+    cases = {4: "four pairs", 8: "eight pairs"}
+    rows = [[text, f"{guesser(pairs):.2%}", f"{lowest_loss(pairs):.4f}"] for pairs, text in cases.items()]
+    measuring.table("By counting", ["", "the guesser is right", "the lowest loss"], rows)
     for head, rows in TABLES.items():
         compare_scores(head, {label: cache.models(*row) for label, row in rows.items()}, each=True, head=head)
-    seeds = cache.chosen(TWENTY)
-    curves = np.array([curve(cache, seed) for seed in seeds])
-    rows = {f"{250 * (step + 1):,}": [[value] for value in values] for step, values in enumerate(curves.T)}
-    measuring.compare(
-        "Right while it trains, twenty runs", ["training steps", "right"], rows, list, "%", each=True
-    )
-
-    models = cache.models(AS_IT_IS, TEN)
+    models, first_equal = cache.models(AS_IT_IS, TEN), cache.models(setup("G 1"), FIVE)
     groups = {"as it is": models, "J: no mask": cache.models(UNMASKED, FIVE)}
     head = ["", "reads the whole text", "reads up to the question"]
     measuring.compare("Without a mask", head, groups, reading_and_writing, "%", "%")
     measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_equal, "%")
     head = ["", "first layer: a pet's weight on its owner's name, in the best head"]
     head += ["second layer: the question's weight on its pet, in the best head"]
-    groups = {
-        "as it is": cache.models(AS_IT_IS, TWENTY),
-        EQUAL: cache.models(FIRST_EQUAL, FIVE),
-    }
+    groups = {"as it is": cache.models(AS_IT_IS, TWENTY), FIRST_EQUAL: first_equal}
     measuring.compare("Where heads attend", head, groups, where_heads_attend, *["{:.2f}"] * 2)
     head = ["G 1: shares exchanged", "says the last pet", "says the pet of the text"]
-    measuring.compare_cases(
-        "Shares exchanged", head, cache.models(FIRST_EQUAL, FIVE), with_shares_exchanged, "%", "%"
-    )
+    measuring.compare_cases("Shares exchanged", head, first_equal, with_shares_exchanged, "%", "%")
     head = ["swapped", "says the other pet", "says the pet of the original text"]
     measuring.compare_cases("Swapped names", head, models, swapped, "%", "%")
