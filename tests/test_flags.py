@@ -98,11 +98,8 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task, tmp_path
     ("variant", "flags"),
     (
         ("1", "--max_len 11"),
-        ("1", "--sample_len 3 --vocab_size 4"),
         ("1", "--input ABD"),
         ("2", "--hidden 32"),
-        ("2 --self_att", "--input ABD"),
-        ("3 --pos_enc", "--max_len 9"),
         ("3 --pos_enc", "--input AAAAAAAAAAAA"),
         ("3 --pos_enc", "--signal D"),
         ("transformer", "--layers 1"),

@@ -144,9 +144,8 @@ def test_another_python_is_named(version, tmp_path):
         assert not completed.stdout
 
 
-@pytest.mark.parametrize("line", ("raise ImportError('a library is missing')", "import a_library"))
-def test_a_package_that_is_there_and_cannot_be_loaded_shows_its_own_error(line, tmp_path):
-    (tmp_path / "matplotlib.py").write_text(f"{line}\n", encoding="utf-8")
+def test_a_package_that_is_there_and_cannot_be_loaded_shows_its_own_error(tmp_path):
+    (tmp_path / "matplotlib.py").write_text("import a_library\n", encoding="utf-8")
     completed = program.run(1, "--train", env={"PYTHONPATH": str(tmp_path)})
     assert completed.returncode == 1 and str(tmp_path) in completed.stderr
-    assert re.search(r"(a library is missing|named 'a_library')\n$", completed.stderr)
+    assert completed.stderr.endswith("No module named 'a_library'\n")

@@ -17,6 +17,11 @@ from experiments import transformer as measured
 # --- The texts --------------------------------------------------------------------------------------------
 
 
+def about(mean):
+    """Return what a number of random events equals if it is within five standard deviations of their mean."""
+    return pytest.approx(mean, abs=5 * math.sqrt(mean))
+
+
 @pytest.mark.parametrize("pairs", (1, 2, 4, 8))
 def test_each_text_introduces_pairs_and_asks_for_them(pairs, transformer):
     words = transformer.vocabulary(pairs)
@@ -24,26 +29,20 @@ def test_each_text_introduces_pairs_and_asks_for_them(pairs, transformer):
     assert len(set(words)) == 4 * pairs
     texts = transformer.next_batch(np.random.default_rng(0), pairs, 3, 2000)
     assert texts.shape == (3, 2000, 4 * pairs) and texts.dtype == np.int32
-    numbers, said, asked = collections.Counter(), collections.Counter(), collections.Counter()
+    introduced, said, asked = collections.Counter(), collections.Counter(), collections.Counter()
     for text in texts.reshape(6000, -1):
         text = [words[number] for number in text]
         assert set(text[::2]) <= set(names) and set(text[1::2]) <= set(pets)
-        introduced = len(set(text[::2]))
-        first = next((place for place in range(2 * pairs) if text[2 * place] in text[: 2 * place : 2]), pairs)
-        numbers[first] += 1
-        assert introduced == first  # After a question comes no new name.
         right = names_and_pets.answers(text)
-        assert all(text[place + 1] == pet for place, pet in right.items())
+        first = min(right) // 2  # How many pairs come before the first question, and after it no new name.
+        assert len(set(text[::2])) == first and all(text[place + 1] == pet for place, pet in right.items())
+        introduced[first] += 1
         said.update(text[1 : 2 * first : 2])
         asked[text[: 2 * first : 2].index(text[-2]), first] += 1
-    assert set(numbers) == set(range(1, pairs + 1))
-    for count in numbers.values():
-        assert count == pytest.approx(6000 / pairs, abs=5 * math.sqrt(6000 / pairs))
-    mean = sum(said.values()) / (2 * pairs)
-    assert all(said[pet] == pytest.approx(mean, abs=5 * math.sqrt(mean)) for pet in pets)
-    for (_, introduced), count in asked.items():  # The last question asks for each of them equally often.
-        mean = numbers[introduced] / introduced
-        assert count == pytest.approx(mean, abs=5 * math.sqrt(mean))
+    assert introduced == dict.fromkeys(range(1, pairs + 1), about(6000 / pairs))
+    assert said == dict.fromkeys(pets, about(sum(said.values()) / (2 * pairs)))
+    for (_, first), count in asked.items():  # The last question asks for each of them equally often.
+        assert count == about(introduced[first] / first)
     for text in transformer.next_batch(np.random.default_rng(0), pairs, 50, introduced=pairs):
         assert len(set(text[::2])) == len(set(text[: 2 * pairs : 2])) == pairs
 
@@ -199,23 +198,21 @@ def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, drawn,
 
 def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeypatch):
     """Counted by plain Python over the very texts that the test draws."""
-    drawn = []
-    next_batch = transformer.next_batch
-    monkeypatch.setattr(
-        transformer,
-        "next_batch",
-        lambda *args, **words: drawn.append(next_batch(*args, **words)) or drawn[-1],
-    )
+    drawn, next_batch = [], transformer.next_batch
+
+    def kept(*arguments, **words):
+        drawn.append(next_batch(*arguments, **words))
+        return drawn[-1]
+
+    monkeypatch.setattr(transformer, "next_batch", kept)
     output = program.output_of("transformer", "--test", "--seed", 3, "--savepath", short.savepath)
-    model, right = program.load_model("transformer", short.savepath), 0
-    texts = np.concatenate(drawn[1:])
+    texts = np.concatenate(drawn[1:])  # The first one is shown.
     assert texts.shape == (10000, 16) and len({tuple(text) for text in texts[:, 8:].tolist()}) > 5000
-    for part in np.split(texts, 10):
-        predicted = model(part[:, :-1])[0].numpy()[:, 8].argmax(axis=-1)
-        for text, prediction in zip(part.tolist(), predicted):
-            assert min(names_and_pets.answers(text)) == 8
-            right += prediction == names_and_pets.answers(text)[8]
-    assert f"{right / 10000:.2%} of first" in output
+    answers = [names_and_pets.answers(text) for text in texts.tolist()]
+    assert all(min(right) == 8 for right in answers)
+    logits, _ = program.load_model("transformer", short.savepath)(texts[:, :-1])
+    said = np.argmax(logits[:, 8], axis=-1)
+    assert f"{np.mean(said == [right[8] for right in answers]):.2%} of first" in output
 
 
 def test_other_sizes_train_test_and_plot(drawn, tmp_path, transformer):
