@@ -1,11 +1,12 @@
-"""The pictures that the programs draw: figures as a notebook would show them, and what must be in them."""
+"""The pictures of the programs, as a notebook would show them, and of the lessons; what one sees in them."""
 
 import pathlib
+import re
 
 import numpy as np
 import program
 import pytest
-from matplotlib import colors, pyplot
+from matplotlib import colors, patches, pyplot
 
 
 @pytest.fixture
@@ -65,8 +66,7 @@ def check_heatmap(figure, weights, rows, columns):
     for text in axes.texts:
         weight = weights[text.get_position()[::-1]]
         assert text.get_text() == f"{weight:.2f}"
-        shades = luminance([colors.to_rgb(text.get_color()), image.cmap(image.norm(weight))[:3]]) + 0.05
-        assert shades.max() / shades.min() > 3
+        assert contrast(text.get_color(), image.cmap(image.norm(weight))) > 3
 
 
 def check_names(axis, names, each):
@@ -96,3 +96,67 @@ def check_losses(figure, output):
     printed = [[step, float(loss)] for step, loss in program.losses(output).items()]
     assert axes.lines[0].get_xydata().tolist() == printed
     assert axes.get_xlabel() and "nats" in axes.get_ylabel() and axes.get_title()
+
+
+# --- The pictures of the lessons, whose first axes are their page -----------------------------------------
+
+
+def number(text):
+    """Return the number that a text of a picture says, a float, or None."""
+    plain = text.get_text().replace("−", "-").replace("∞", "inf").replace(",", "")
+    found = re.fullmatch(r"(?:= |sum )?(-?(?:\d*\.?\d+|inf))", plain)
+    return float(found[1]) if found else None
+
+
+def lines(figure):
+    """Return the texts of a page as one reads them: a list for each line, from the left to the right."""
+    found = {}
+    for text in figure.axes[0].texts:
+        if text.get_text():
+            found.setdefault(round(text.get_position()[1], 3), []).append(text)
+    return [sorted(found[down], key=lambda text: text.get_position()[0]) for down in sorted(found)]
+
+
+def numbers(figure):
+    """Return the numbers on a page as one reads them, a list for each line that has some."""
+    found = [[number(text) for text in line if number(text) is not None] for line in lines(figure)]
+    return [line for line in found if line]
+
+
+def bars(axes):
+    """Return the heights of the bars of a plane, each of which has its height as a number."""
+    heights = np.array([patch.get_height() for patch in axes.patches])
+    assert [number(text) for text in axes.texts] == pytest.approx(heights, abs=0.00501, rel=0.004)
+    return heights
+
+
+def arrows(axes, colour):
+    """Return the arrows of a colour: where each begins and ends, float (arrows, 2, 2), and its width."""
+    drawn = [text for text in axes.texts if getattr(text, "arrow_patch", None)]
+    drawn = [arrow for arrow in drawn if colors.same_color(arrow.arrow_patch.get_edgecolor(), colour)]
+    ends = np.array([(arrow.xyann, arrow.xy) for arrow in drawn])
+    return ends, [arrow.arrow_patch.get_linewidth() for arrow in drawn]
+
+
+def colour_below(text):
+    """Return the colour of the last cell or box below a text, else white."""
+    across, down = text.get_position()
+    colour = "white"
+    for box in text.axes.patches:
+        if isinstance(box, pyplot.Rectangle | patches.FancyBboxPatch):
+            left, top = box.get_x(), box.get_y()
+            if left < across < left + box.get_width() and top < down < top + box.get_height():
+                colour = box.get_facecolor()
+    return colors.to_rgb(colour)
+
+
+def contrast(one, other):
+    """Return the contrast of two colours, by the WCAG's definition."""
+    shades = luminance([colors.to_rgb(one), colors.to_rgb(other)]) + 0.05
+    return shades.max() / shades.min()
+
+
+def is_like(colour, other):
+    """Return whether two colours have the same hue; one may be darker, to be read."""
+    hues = [colors.rgb_to_hsv(colors.to_rgb(each))[0] for each in (colour, other)]
+    return abs(hues[0] - hues[1]) < 0.05

@@ -28,36 +28,25 @@ def twins(tmp_path_factory):
     return modules
 
 
-def model_of(module, **settings):
-    """Return a model of a main.py, its query drawn at random, so that weights differ where they can."""
-    model = module.AttentionModel(max_len=10, vocab_size=3, hidden=64, **settings)
-    model.query.assign(np.random.default_rng(0).normal(size=model.query.shape))
-    return model
-
-
 def are_equal(weights):
     """Return whether each weight is that of all others in its row."""
     return np.allclose(weights, 1 / weights.shape[-1], atol=1e-6)
 
 
-def test_a_twin_counts_with_equal_weights(twins):
-    inputs, _ = twins[1].Task(10, 3, np.random.default_rng(0)).next_batch(5)
-    assert are_equal(model_of(twins[1])(inputs)[1])
+def test_a_twin_has_equal_weights_where_it_should_and_nowhere_else(twins):
+    """The counting, the self-attention, the decoder; the queries are random, so that weights can differ."""
+    weights = []
+    for task, flags in ((1, {}), (2, {"self_att": True}), (3, {"pos_enc": True, "enc_layers": 1})):
+        model = twins[task].AttentionModel(max_len=10, vocab_size=3, hidden=64, **flags)
+        model.query.assign(np.random.default_rng(0).normal(size=model.query.shape))
+        inputs, _ = twins[task].Task(10, 3, np.random.default_rng(0)).next_batch(5)
+        weights.append(model(inputs)[1:])
+    (counting,), (reads, asks), (decoder, (encoder,)) = weights
+    assert are_equal(counting) and are_equal(asks) and are_equal(decoder)
+    assert not are_equal(reads) and not are_equal(encoder)
 
 
-def test_a_twin_asks_all_output_steps_alike_and_reads_as_before(twins):
-    inputs, _ = twins[2].Task(10, 3, np.random.default_rng(0)).next_batch(5)
-    _, reads, asks = model_of(twins[2], self_att=True)(inputs)
-    assert are_equal(asks) and not are_equal(reads)
-
-
-def test_a_twin_looks_at_all_vectors_of_the_encoder_alike(twins):
-    inputs, _ = twins[3].Task(10, 3, np.random.default_rng(0)).next_batch(5)
-    _, decoder, (encoder,) = model_of(twins[3], pos_enc=True, enc_layers=1)(inputs)
-    assert are_equal(decoder) and not are_equal(encoder)
-
-
-def test_a_twin_has_equal_weights_in_one_layer(twins):
+def test_a_transformer_twin_has_equal_weights_in_its_first_layer(twins):
     module = twins["transformer"]
     words = module.next_batch(np.random.default_rng(0), 4, 2)[:, :-1]
     _, (first, second) = module.Transformer(4, 32, 2, 4)(words)
@@ -67,23 +56,19 @@ def test_a_twin_has_equal_weights_in_one_layer(twins):
 
 def test_each_block_begins_in_a_lesson_and_runs_what_is_there():
     """A command names a program that exists or that was copied before, and flags that this program has."""
-    there, known = {}, {}
-    for task in PROGRAMS:
-        script = programs.script(task)
-        there[script.parent.name, script.name] = task
-        known[task] = set(re.findall(r"--\w+", program.run(script, "--help").stdout))
+    there = {(programs.script(task).parent.name, programs.script(task).name): task for task in PROGRAMS}
     folder, commands = None, 0
     for line in re.findall(r"^ *(?:cd|cp|python3) .+$|^ *```$|`cp .+?`", PAGE, re.MULTILINE):
-        words = line.strip().strip("`").split()
-        if not words:
+        command, *words = line.strip(" `").split() or ["block"]
+        if command == "block":
             in_block = False
-        elif words[0] == "cd":
-            folder, in_block = words[1].removeprefix("../"), True
-            assert (program.ROOT / folder / "main.py").exists()
-        elif words[0] == "cp":
-            there[folder, words[2]] = there[folder, words[1]]
+        elif command == "cd":
+            folder, in_block = words[0].removeprefix("../"), True
+        elif command == "cp":
+            there[folder, words[1]] = there[folder, words[0]]
         else:
             assert in_block, line
-            assert {word for word in words if word.startswith("--")} <= known[there[folder, words[1]]], line
+            known = re.findall(r"--\w+", program.in_process(there[folder, words[0]], "--help").stdout)
+            assert {word for word in words if word.startswith("--")} <= {*known}, line
             commands += 1
     assert commands > 10
