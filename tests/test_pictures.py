@@ -127,8 +127,8 @@ def head(attention):
 STEPS = ["keys", "products", "logits", "exps", "weights", "values"]
 WITHOUT_EXP = [step for step in STEPS if step != "exps"]
 BEN, SHE, BENS, DECODER = examples.BEN, examples.SHE, examples.BENS, examples.DECODER
-(FIRST, SECOND), *BEST = pictures.heads()
-OF_NAMES, OF_CAT = FIRST[BEST[0], [1, 3, 5, 7], [0, 2, 4, 6]], SECOND[BEST[1], 8, 3]
+OF_PETS, OF_QUESTION = pictures.heads()
+OF_NAMES, OF_CAT = OF_PETS[[1, 3, 5, 7], [0, 2, 4, 6]], OF_QUESTION[8, 3]
 NUMBERS = {  # Of a picture, line by line.
     "names_and_pets": [*lookup(BEN, *STEPS)[:-1], [BEN.exps.sum()], BEN.mean],
     "grid_times_vector": [
