@@ -167,10 +167,6 @@ class Page:
         """Replace the letters."""
         self.find(field).send_keys(Keys.CONTROL, "a", Keys.NULL, text or Keys.DELETE)
 
-    def drag(self, start, end):
-        """Drag an element to another one."""
-        webdriver.ActionChains(self.driver, duration=0).drag_and_drop(start, end).perform()
-
     def go(self, view):
         """Go to a view, by the navigation."""
         self.one(f"nav [href='#{view}']").click()

@@ -25,6 +25,12 @@ def weights(page, row=0):
     return page.seen()["weights"]["attention"][0][row]
 
 
+def drag(page, start, end):
+    """Drag one cell to another; each is a row and a column."""
+    cells = [page.cell("attention", *place) for place in (start, end)]
+    webdriver.ActionChains(page.driver, duration=0).drag_and_drop(*cells).perform()
+
+
 def test_letters_and_words(page):
     """Random and usual ones; those that do not fit are refused in one line, and what was shown stays."""
     drawn = set()
@@ -103,12 +109,12 @@ def test_weight_is_moved_by_hand(page):
     np.testing.assert_allclose(page.seen()["chances"], usual["chances"], atol=1e-9)
     page.find("put_back").click()
     assert page.seen() == usual
-    page.drag(page.cell("attention", 0, 7), page.cell("attention", 0, 1))
+    drag(page, (0, 7), (0, 1))
     dragged = page.seen()
     assert weights(page)[7] == 0 and sum(weights(page)) == pytest.approx(1)
     assert dragged["weights"]["attention"][0][1:] == usual["weights"]["attention"][0][1:]
     assert int(dragged["answers"][0]) < 2 and dragged["answers"][1:] == ["3", "2"]
-    page.drag(page.cell("attention", 0, 8), page.cell("attention", 0, 2))
+    drag(page, (0, 8), (0, 2))
     row = weights(page)
     assert row[7] == row[8] == 0 and sum(row) == pytest.approx(1)  # What was moved before stays moved.
     page.turn({"attention": 2})
@@ -116,9 +122,7 @@ def test_weight_is_moved_by_hand(page):
     page.find("random").click()
     page.find("usual").click()
     page.turn({"attention": 1})
-    page.drag(
-        page.cell("attention", 0, 7), page.cell("attention", 1, 1)
-    )  # To another row: its sum would not stay.
+    drag(page, (0, 7), (1, 1))  # To another row: its sum would not stay.
     assert page.seen() == usual
     page.cell("attention", 0, 8).click()
     page.press(Keys.ENTER, Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ENTER)
@@ -200,12 +204,9 @@ def test_a_page_from_right_to_left_keeps_its_heatmaps(page):
 def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
     """It comes from below, the cell stays in sight above it, and it goes again."""
     page.screen(390)
-    for model, name, row, column in (
-        ("counting", "attention", 2, 2),
-        ("transformer", "block_2/attention", 8, 3),
-    ):
+    for model, *place in (("counting", "attention", 2, 2), ("transformer", "block_2/attention", 8, 3)):
         page.choose(model)
-        sheet, cell = page.find("cell"), page.cell(name, row, column)
+        sheet, cell = page.find("cell"), page.cell(*place)
         assert not sheet.is_displayed()
         page.js("arguments[0].scrollIntoView({ block: 'end' }); arguments[0].click()", cell)
         page.wait(lambda sheet=sheet: page.box(sheet)["bottom"] == 844, 5)
@@ -217,6 +218,7 @@ def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
 def test_on_a_phone_one_sees_what_a_moved_weight_does(page):
     """Two taps and a press, from 'A' to 'B': then the sheet is gone, and the answers are in sight."""
     page.screen(390, 667)
+    page.stand_still()
     page.cell("attention", 0, 7).click()
     page.one("#cell_move button").click()
     page.cell("attention", 0, 1).click()
