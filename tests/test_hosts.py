@@ -76,6 +76,7 @@ def test_a_notebook_shows_the_pictures_and_goes_on_as_it_was(task, trained, tmp_
     script, shown = program.script(task), []
     flags = ["--test", "--plot", "--seed", "1", "--savepath", str(trained(str(task)).savepath), "--plotpath"]
     usual = printed_and_drawn(program.output_of(task, *flags, tmp_path / "usual"), tmp_path / "usual")
+    assert not pyplot.get_fignums()  # Where nobody looks, a picture is closed.
     display = types.SimpleNamespace(display=shown.append, Image=pathlib.Path)
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
@@ -132,15 +133,15 @@ def test_a_package_that_does_not_fit_is_one_line_that_names_the_python(name, ver
         assert ("requirements.txt" in completed.stderr) == (not bare and sys.prefix != sys.base_prefix)
 
 
-@pytest.mark.parametrize("version", ("3.7", "3.8", "3.9"))
+@pytest.mark.parametrize("version", ("3.7", "3.8"))
 def test_another_python_is_named(version, tmp_path):
-    """One that is too old, whatever packages it has, and one that has none."""
+    """It is too old, whatever packages it has."""
     python = (python_of(version), "-I", "-S")
     program.refused(program.run(1, "--test", "--savepath", tmp_path, python=python), 1, tmp_path)
     (tmp_path / "checkpoint.npz").touch()
     for mode in ("--train", "--test"):
         completed = program.run(1, mode, "--savepath", tmp_path, python=python)
-        program.refused(completed, 1, python[0], version if version != "3.9" else "matplotlib")
+        program.refused(completed, 1, python[0], version)
         assert not completed.stdout
 
 

@@ -100,7 +100,7 @@ INPUTS = [  # What the sequence is then, a regular expression.
     ("1", "--input A", "A"),
     ("1", "--sample_len 40", ".{40}"),
     ("1", "--sample_len 3000", ".{3000}"),
-    ("3", "--signal b", "B.{10}"),
+    ("3", "--signal c", "C.{10}"),
     ("3 --pos_enc", "--input bBABC", "BBABC"),
 ]
 

@@ -55,19 +55,6 @@ def test_every_command_takes_the_flags_it_shows(page):
         assert set(re.findall(r"(?<= )--\w+", words)) <= set(own), words
 
 
-@every_page
-def test_links_lead_somewhere(page):
-    """To a file that exists and, after `#`, to a heading of it."""
-    links = re.findall(r'\]\(([^)#\s]*)(?:#([^)]*))?\)|src="([^"]+)"', text(page))
-    for path, anchor, picture in links:
-        if not path.startswith("https://"):
-            goal = page.parent / (path + picture) if path + picture else page
-            assert goal.exists(), goal
-            headings = re.findall(r"^#+ (.+)$", text(goal), re.MULTILINE) if anchor else []
-            anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-            assert goal.suffix == ".html" or not anchor or anchor in anchors, (path, anchor)
-
-
 @pytest.mark.parametrize("page", CODE, ids=lambda page: page.parent.name)
 def test_code_in_a_page_is_code_of_its_program(page):
     """But not what a reader pastes into a Python of theirs."""
