@@ -10,22 +10,12 @@ import types
 import numpy as np
 import program
 import pytest
-from experiments import (
-    edits,
-    exercises,
-    lesson_2_expected,
-    lesson_3_layers,
-    measuring,
-    programs,
-    results,
-    trainings,
-)
+from experiments import edits, exercises, measuring, programs, results, trainings
 
 experiments = importlib.import_module("experiments.__main__")
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in program.FOLDERS}
-MEASURED_BESIDE = lesson_2_expected, lesson_3_layers
-SETUPS = [setup for lesson in (*LESSONS.values(), *MEASURED_BESIDE) for setup, _ in lesson.SETUPS]
-EDITED = {(setup.task, setup.edit): setup for setup in SETUPS if setup.edit}
+SETUPS = [setup for lesson in experiments.LESSONS.values() for setup, _ in lesson.SETUPS]
+EDITED = {(setup.task, setup.edit): setup for setup in SETUPS if setup.edit and setup.task in LESSONS}
 BRIEF = trainings.Setup(1, "A", "--steps 2 --print_every 1")
 
 
