@@ -97,7 +97,7 @@ def test_what_is_said_of_a_picture_is_in_it(name, said):
     lines = drawings.numbers(draw(name))
     for plane in draw(name).axes[1:]:
         lines.append([drawings.number(text) for text in plane.texts])
-        lines += [line.get_xdata() for line in plane.lines]
+        lines += [line.get_xdata() for line in plane.lines if line.get_linestyle() != "-"]
     vectors = [
         line[start:end] for line in lines for start, end in itertools.combinations(range(len(line) + 1), 2)
     ]
