@@ -14,7 +14,7 @@ OUTPUT = re.compile(
     r"\nText: \n(?P<text>[A-Za-z ]+)\n"
     rf"(?:\nLayer 1, head (?P<head>\d+), what each pet attended mainly to:\n(?P<pets>(?:{PET})+))?"
     rf"(?P<questions>(?:{QUESTION})+)"
-    r"\nAccuracy on 10000 new texts of \d pairs: (?P<accuracy>\d+\.\d\d)% of first questions\n"
+    r"\nAccuracy on 10000 new texts of \d pairs: \d+\.\d\d% of first questions\n"
     rf"{program.PLOTS}"
 )
 
@@ -51,7 +51,6 @@ def parse(output):
         .words: list of str.
         .head: the head, from 1, whose looks come first, and .pets: list of (pet, its place, *look).
         .questions: list of (place, name, prediction, truth, list of (layer, head, *look)).
-        .accuracy: float, in percent.
     """
     match = OUTPUT.fullmatch(output)
     assert match, output
@@ -61,5 +60,4 @@ def parse(output):
         head=int(match["head"] or 0),
         pets=re.findall(PET, match["pets"] or ""),
         questions=[(*question[:4], re.findall(HEAD, question[4])) for question in questions],
-        accuracy=float(match["accuracy"]),
     )

@@ -94,7 +94,7 @@ def test_what_no_training_writes_is_refused(savepath):
 def test_two_trainings_into_one_folder_are_killed_and_leave_a_complete_model(savepath, tmp_path):
     """Whoever reads meanwhile finds one at every instant. In two containers, both are process 7."""
     (tmp_path / "sitecustomize.py").write_text("import os\nos.getpid = lambda: 7\n", encoding="utf-8")
-    flags = ("--train", "--steps", 10**6, "--print_every", 10, "--save_every", 1, "--savepath", savepath)
+    flags = ("--train", "--steps", 10**4, "--print_every", 10, "--save_every", 1, "--savepath", savepath)
     outputs, trainings = [tmp_path / "one.txt", tmp_path / "other.txt"], []
     for output in outputs:
         with output.open("w") as file:

@@ -126,16 +126,12 @@ def test_the_guesser_by_all_tables_of_pets():
     assert f"{measured.guesser(4):.2%} {measured.guesser(8):.1%}" == "41.21% 25.8%"
 
 
-def test_a_short_training_beats_the_guesser(short, transformer):
+def test_a_short_training(short):
     lines, losses = short.stdout.splitlines(), program.losses(short.stdout)
     assert list(losses) == list(range(50, 1001, 50)) and len(lines) == 23
     assert lines[-3:-1] == ["Training complete!", f"Model saved to {short.savepath / 'transformer.npz'}."]
     assert [pathlib.Path(path).name for path in program.plots(lines[-1])] == ["transformer_loss.png"]
     assert measured.lowest_loss(4) < float(losses[1000]) < float(losses[50])
-    printed = names_and_pets.parse(
-        program.output_of("transformer", "--test", "--seed", 1, "--savepath", short.savepath)
-    )
-    assert printed.accuracy > 100 * measured.guesser(4) + 20
 
 
 TEXTS = [  # In the second one, Anna's pet is said wrong at first; the third is as long as a text can be.
@@ -197,7 +193,7 @@ def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, drawn,
 
 
 def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeypatch):
-    """Counted by plain Python over the very texts that the test draws."""
+    """Counted by plain Python over the very texts that the test draws; a short training beats the guesser."""
     drawn, next_batch = [], transformer.next_batch
 
     def kept(*arguments, **words):
@@ -211,8 +207,8 @@ def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeyp
     answers = [names_and_pets.answers(text) for text in texts.tolist()]
     assert all(min(right) == 8 for right in answers)
     logits, _ = program.load_model("transformer", short.savepath)(texts[:, :-1])
-    said = np.argmax(logits[:, 8], axis=-1)
-    assert f"{np.mean(said == [right[8] for right in answers]):.2%} of first" in output
+    share = np.mean(np.argmax(logits[:, 8], axis=-1) == [right[8] for right in answers])
+    assert f"{share:.2%} of first" in output and share > measured.guesser(4) + 0.2
 
 
 def test_other_sizes_train_test_and_plot(drawn, tmp_path, transformer):
@@ -222,8 +218,9 @@ def test_other_sizes_train_test_and_plot(drawn, tmp_path, transformer):
     flags += ["--steps", 3, "--print_every", 2, "--seed", 0, "--lr", 1e-9]
     paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
     output, figures = drawn("transformer", "--train", "--test", "--plot", *flags, *paths, compiled=False)
-    training, testing, loss = re.fullmatch(r"(.+?)\n(\n.+\n)(.+)\n", output, re.DOTALL).groups()
-    printed = names_and_pets.parse(testing)
+    assert list(figures) == ["transformer_layer_1", "transformer_loss"]
+    training, _, testing = output.partition("\n\n")
+    printed = names_and_pets.parse(f"\n{testing}")
     assert len(printed.words) == 32 and not printed.pets and list(program.losses(training)) == [2, 3]
     drawings.check_losses(figures["transformer_loss"], training)
     transformer.tf.keras.utils.set_random_seed(0)
@@ -234,7 +231,3 @@ def test_other_sizes_train_test_and_plot(drawn, tmp_path, transformer):
         chances = formula.of(model).transformer(sizes, texts[:, :-1])
         nats = -np.log(np.take_along_axis(chances, texts[:, 1:, None], axis=-1)).mean()
         assert float(mean) == pytest.approx(nats, rel=1e-4)
-    assert list(figures) == [
-        "transformer_layer_1",
-        *(pathlib.Path(path).stem for path in program.plots(loss)),
-    ]
