@@ -92,6 +92,7 @@ def test_dot_product_and_additive_attention_in_code(capsys):
         exec(textwrap.dedent(block), names)
         means.append([float(number) for number in re.findall(r"\d\.\d+", capsys.readouterr().out)[:4]])
     np.testing.assert_allclose(means[::2], means[1::2], atol=1e-6)
+    np.testing.assert_allclose(means[0], attend(BEN.query, names["letters"]).mean, atol=1e-6)
 
     queries, values = (np.random.default_rng(0).normal(size=size) for size in ((3, 4), (5, 6)))
     keys, keras = names["letters"], names["tf"].keras
