@@ -61,15 +61,13 @@ def report(cache):
 # --- The weights and the queries ------------------------------------------------------------------------
 
 
-def without_the_edit(cache):
-    """Return models that were trained with equal weights, edit A, as main.py without the edit opens them."""
-    module, equal = cache.module(TASK), LINEUP["A: equal weights"]
-    return [programs.load_model(module, cache.checkpoint(equal, seed)) for seed in cache.chosen(TEN)]
-
-
 def print_training(cache):
     """Print how weights compare, also where no training needed them, and where queries point."""
-    groups = {MAIN: cache.models(setup(), TEN), "A, tested without the edit": without_the_edit(cache)}
+    checkpoints = [cache.checkpoint(setup("A"), seed) for seed in cache.chosen(TEN)]
+    groups = {
+        MAIN: cache.models(setup(), TEN),
+        "A, tested without the edit": [programs.load_model(cache.module(TASK), path) for path in checkpoints],
+    }
     head = ["its own letter's weight, as a multiple of", "a blank's", "another letter's", "sequences right"]
 
     def measure(model):

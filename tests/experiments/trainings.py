@@ -1,7 +1,7 @@
 """Trains edited programs, each training a process of its own, two at a time, and keeps the models.
 
-A folder for each program that trains something else holds it as it was when it trained, a folder for each
-training and, in current/, the text of today, which loads and measures the models.
+A folder for each program that trains something else holds its text of today, which also loads and measures
+the models, and a folder for each training.
 """
 
 import ast
@@ -90,17 +90,15 @@ class ModelCache:
             script, source = programs.script(task), edits.program(task, edit)
             texts = {"main.py": script.with_name("main.py").read_text(encoding="utf-8"), script.name: source}
             folder = self.folder / f"{task}-{identity(source)}"
-            (folder / "current").mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             for name, text in texts.items():
-                if not (folder / name).exists():
-                    (folder / name).write_text(text, encoding="utf-8")
-                (folder / "current" / name).write_text(text, encoding="utf-8")
+                (folder / name).write_text(text, encoding="utf-8")
             self.folders[task, edit] = folder
         return self.folders[task, edit]
 
     def module(self, task, edit=None):
         """Return a program as it is today, edited or not, as a module."""
-        return programs.load(self.program_folder(task, edit) / "current" / programs.script(task).name)
+        return programs.load(self.program_folder(task, edit) / programs.script(task).name)
 
     def savepath(self, setup, seed):
         """Return the folder of a training run's model."""

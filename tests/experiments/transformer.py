@@ -109,25 +109,19 @@ def outputs(model, words):
     return logits, np.concatenate([np.array(weights) for _, weights in parts], axis=1)
 
 
-def answers(model, words, first):
-    """Return what a model says after the first question, int (samples,), if it reads nothing beyond."""
-    logits, _ = outputs(model, words[:, : first + 1])
-    return logits[:, first].argmax(axis=-1)
-
-
 def right(model):
-    """Return the fraction of first questions right."""
+    """Return the fraction of first questions right, if a model reads nothing beyond."""
     texts = texts_of(model)
-    return (answers(model, texts.words, texts.first) == texts.words[:, texts.first + 1]).mean()
+    logits, _ = outputs(model, texts.words[:, : texts.first + 1])
+    return (logits[:, -1].argmax(axis=-1) == texts.words[:, texts.first + 1]).mean()
 
 
 def reading_and_writing(model):
     """Return the fraction right if a model reads the whole text, and if it reads up to the question."""
     texts = texts_of(model)
     logits, _ = outputs(model, texts.words[:, :-1])
-    truth = texts.words[:, texts.first + 1]
-    reads = logits[:, texts.first].argmax(axis=-1) == truth
-    return reads.mean(), (answers(model, texts.words, texts.first) == truth).mean()
+    reads = logits[:, texts.first].argmax(axis=-1) == texts.words[:, texts.first + 1]
+    return reads.mean(), right(model)
 
 
 # --- What a trained model does ----------------------------------------------------------------------------
