@@ -150,6 +150,7 @@ TRAINS_OTHERWISE = {
     "a size": (r"default=64", "default=32"),
     "the letters": (r'" ABC', '" ACB'),
     "the answers": (r"axis=-2\)", "axis=-1)"),
+    "the gradients": (r"apply\(gradients", "apply(2 * gradients"),
     "the optimizer": (r"Adam\(", "SGD("),
 }
 

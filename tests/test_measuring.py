@@ -93,8 +93,8 @@ class OneRun(trainings.ModelCache):
 
 # Labels, heads and titles of what is measured of models that the page does not have.
 ELSEWHERE = re.compile(
-    r"^(?!A: equal weights$|A, tested|B: its|A −)[A-Z](\+[A-Z]| \d)?\b|^three|^six|4,000|8,000|without help"
-    r"|one training step|--steps|--heads|--layers|^(four|eight) pairs, (?!1,500)|, F$|^Shares"
+    r"^(?!A: equal weights$|A, tested|A row|B: its|A −)[A-Z](\+[A-Z]| \d)?\b|^three|^six|4,000|8,000"
+    r"|without help|one training step|--steps|--heads|--layers|^(four|eight) pairs, (?!1,500)|, F$|^Shares"
 )
 
 
