@@ -44,8 +44,8 @@ def commands(versions, folder):
     for variant, (task, flags) in programs.VARIANTS.items():
         for name, python, project in versions:
             script, path = pathlib.Path(project) / programs.SCRIPTS[task], folder / f"{variant}, {name}"
-            flags = [*flags, "--train", f"--steps={STEPS[task]}", f"--savepath={path}"]
-            words[variant, name] = [python, script, *flags]
+            common = ["--train", f"--steps={STEPS[task]}", f"--savepath={path}"]
+            words[variant, name] = [python, script, *common, *flags]
     return words
 
 
