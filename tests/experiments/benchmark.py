@@ -2,8 +2,8 @@
 
     python -m tests.experiments.benchmark --other "the original" PYTHON FOLDER
 
-The table of `--train`, with medians and, for this project, the least and the most, is written into
-results/speed.md. Other programs have the same folders and a PYTHON that runs them.
+The table, with medians and, for this project, the least and the most, is written into results/speed.md. Other
+programs have the same folders and a PYTHON that runs them.
 """
 
 import argparse
@@ -34,18 +34,21 @@ def seconds(words):
 
 
 def commands(versions, folder):
-    """Return what runs in turns, a dict from (variant, name of the version) to a command line.
+    """Return what runs in turns, a dict from (what is measured, name of the version) to a command line.
 
     Args:
         versions: list of (name, a Python, a folder of the project).
         folder: pathlib.Path for models.
     """
-    words = {}
+    words = {("`import tensorflow`", NOW): [sys.executable, "-c", "import tensorflow"]}
     for variant, (task, flags) in programs.VARIANTS.items():
         for name, python, project in versions:
-            script, path = pathlib.Path(project) / programs.SCRIPTS[task], folder / f"{variant}, {name}"
-            common = ["--train", f"--steps={STEPS[task]}", f"--savepath={path}"]
-            words[variant, name] = [python, script, *common, *flags]
+            script = pathlib.Path(project) / programs.SCRIPTS[task]
+            common = [python, script, f"--savepath={folder / f'{variant}, {name}'}", *flags]
+            if script.exists():
+                words[f"Task {variant}: `--train`", name] = [*common, "--train", f"--steps={STEPS[task]}"]
+            if name == NOW:
+                words[f"Task {variant}: `--test`", name] = [*common, "--test"]
     return words
 
 
@@ -62,13 +65,15 @@ def main():
         for _ in tqdm.trange(REPETITIONS, desc="repetitions"):
             for key in words:
                 times[key].append(seconds(words[key]))
-    others = [name for name, *_ in arguments.other]
+    others = [name for name, *_ in versions[:-1]]
     rows = []
-    for variant in programs.VARIANTS:
-        now, medians = times[variant, NOW], [np.median(times[variant, name]) for name in others]
-        ratios = [f"{np.median(now) / median:.2f}" for median in medians]
-        cells = [*(f"{median:.2f}" for median in medians), measuring.summary(now), *ratios]
-        rows.append([f"Task {variant}: `--train`", *cells])
+    for label in dict.fromkeys(label for label, _ in times):
+        medians = [np.median(times.get((label, name), np.nan)) for name in others]
+        ratios = [np.median(times[label, NOW]) / median for median in medians]
+        cells = [f"{number:.2f}".replace("nan", "") for number in (*medians, *ratios)]
+        rows.append(
+            [label, *cells[: len(others)], measuring.summary(times[label, NOW]), *cells[len(others) :]]
+        )
     head = ["seconds", *others, NOW, *(f"of {name}" for name in others)]
     with contextlib.redirect_stdout(io.StringIO()) as text:
         measuring.table("Whole processes", head, rows)
