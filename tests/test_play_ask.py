@@ -10,15 +10,50 @@ from selenium.webdriver.common.keys import Keys
 
 SEEN = """
     const all = (query) => [...document.querySelectorAll(query)];
+    const middle = (box) => [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+    const words = all("#ask_words > *");
+    const nearest = (point) => {
+        const axis = all("#ask_stage.tall").length;
+        const away = words.map((word) => Math.abs(middle(word.getBoundingClientRect())[axis] - point[axis]));
+        return away.indexOf(Math.min(...away));
+    };
+    const endOf = (line) => {
+        const end = line.getPointAtLength(line.getTotalLength()).matrixTransform(line.getScreenCTM());
+        return nearest([end.x, end.y]);
+    };
+    const rows = all("#ask_chances [data-chance]");
     return {
-        words: all("#ask_words > *").map((word) => word.firstChild.textContent),
+        words: words.map((word) => word.firstChild.textContent),
         weights: all("#ask [data-arc]").map((arc) => Number(arc.dataset.weight)),
         widths: all("#ask_arcs .arc").map((arc) => Number(arc.getAttribute("stroke-width"))),
-        chances: all("#ask_chances [data-chance]").map((row) =>
-            [row.querySelector("span").textContent, Number(row.dataset.chance),
-             parseInt(row.querySelector("small").textContent)]),
+        ends: all("#ask_arcs .arc").map(endOf),
+        knobs: all("#ask [data-arc]:not([hidden])").map((knob) =>
+            nearest(middle(knob.getBoundingClientRect()))),
+        shares: all("#ask_arcs text").map((text) => text.textContent),
+        lights: ["looked", "asking"].map((name) => words.findIndex((word) => word.classList.contains(name))),
+        chances: rows.map((row) => [row.querySelector("span").textContent, Number(row.dataset.chance),
+            parseInt(row.querySelector("small").textContent),
+            parseFloat(row.querySelector("i").style.width)]),
+        most: all("#ask_chances .most span").map((name) => name.textContent),
         answer: document.querySelector("#ask [data-answer]").dataset.answer,
+        told: document.getElementById("ask_tells").textContent.match(/[A-Za-z]+/g),
+        sure: parseInt(document.getElementById("ask_sure").textContent),
+        wrong: document.querySelector("#ask_answer.wrong") !== null,
+        asked: all("#ask_names [aria-pressed=true]").map((name) => name.textContent),
+        attends: all("#ask [data-attend][aria-pressed=true]").map((button) => button.dataset.attend),
+        leads: document.getElementById("ask_on").offsetParent !== null,
     };
+"""
+
+HEADS = """
+    const all = (part, query) => [...part.querySelectorAll(query)];
+    const widths = (figure) => all(figure, "path").map((line) => Number(line.getAttribute("stroke-width")));
+    return all(document, "#ask_heads > div").map((layer) => all(layer, "figure").map((figure) =>
+        [widths(figure), figure.className === "above"]));
+"""
+CANCEL = """
+    const pointerId = Ask.dragged.pointer;
+    document.getElementById("ask_stage").dispatchEvent(new PointerEvent("pointercancel", { pointerId }));
 """
 
 
@@ -73,23 +108,47 @@ class Asked:
         self.page.one(f"#ask [data-attend={how}]").click()
 
     def says(self, factor=1, moves=()):
-        """Check weights, lines, chances and answer of the text that is shown, and return the answer."""
+        """Check all that is shown of the text that is shown, and return the answer."""
         seen = self.page.js(SEEN)
+        text, last = seen["words"], len(seen["words"]) - 1
         reference = Moved(self.arrays, {self.last: factor}, (self.last, self.head), moves)
-        chances = reference.transformer(self.settings, self.places(seen["words"]))[-1]
-        np.testing.assert_allclose(seen["weights"], reference.weights[self.last][self.head][-1], atol=1e-5)
-        assert seen["answer"] == self.words[chances.argmax()]
-        for word, chance, percent in seen["chances"]:
+        chances = reference.transformer(self.settings, self.places(text))[-1]
+        weights, answer = reference.weights[self.last][self.head][-1], self.words[chances.argmax()]
+        np.testing.assert_allclose(seen["weights"], weights, atol=1e-5)
+        looked = int(np.argmax(weights))
+        assert seen["lights"] == [looked if weights[looked] > 0.3 else -1, last]
+        assert seen["answer"] == answer and seen["most"] == [answer]
+        assert seen["sure"] == pytest.approx(100 * chances.max(), abs=0.5001)
+        for word, chance, percent, width in seen["chances"]:
             assert chance == pytest.approx(chances[self.words.index(word)], abs=1e-5)
-            assert percent == pytest.approx(100 * chance, abs=0.5001)
+            assert percent == pytest.approx(100 * chance, abs=0.5001) and width == pytest.approx(
+                100 * chance, abs=0.01
+            )
+        listed = {word for word, *_ in seen["chances"]}
+        assert {*text[1::2]} < listed and self.words[np.argsort(chances)[-1]] in listed
+        assert seen["asked"] == [text[-1]] == [self.page.find("ask_title").text] and seen["leads"] == bool(
+            moves
+        )
+        assert seen["attends"] == ([] if moves else ["learnt" if factor else "equal"])
+        right = text[text.index(text[-1]) + 1]
+        assert seen["wrong"] == (answer != right)
+        assert (right in self.page.find("ask_verdict").text) == (answer != right and not moves)
+        about = {text[moves[-1][1]], answer} if moves else {answer} if factor == 0 else {text[looked]}
+        assert {word for word in seen["told"] if word in self.words} == about
         self.page.wait(self.are_thick, 5)
-        return seen["answer"]
+        return answer
 
     def are_thick(self):
-        """Return whether the lines are as thick as their weights; they may take a moment."""
+        """Return whether lines, numbers and knobs are where they belong, as after a moment they are."""
         seen = self.page.js(SEEN)
-        widths = np.array(seen["widths"])
-        return widths.any() and np.allclose(widths / widths.sum(), seen["weights"], atol=1e-4)
+        widths, weights = np.array(seen["widths"]), np.array(seen["weights"])
+        shares = [f"{weight:.2f}".removeprefix("0") for weight in weights if weight > 0.045]
+        in_place = (
+            seen["ends"] == list(range(len(weights)))
+            and seen["knobs"] == np.flatnonzero(weights > 0.02).tolist()
+        )
+        thick = widths.any() and np.allclose(widths / widths.sum(), weights, atol=1e-4)
+        return thick and in_place and seen["shares"] == shares
 
 
 def fits_on(page, width, height):
@@ -136,21 +195,67 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
     assert asked.says(moves=[(5, 1)]) == "hen"
     asked.arc(1).send_keys(Keys.ESCAPE)
     assert asked.says() == "cat"
+    drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(asked.arc(5))
+    drag.move_to_element(asked.word(3)).perform()
+    page.js(CANCEL)
+    asked.says()
+    webdriver.ActionChains(page.driver).release().perform()
+    asked.says()
     asked.attend("equal")
     assert asked.says(factor=0) != "cat"  # Who sees it first sees it fail.
-    assert page.all("#ask_answer.wrong") and "cat" in page.find("ask_verdict").text
     right = page.wait(lambda: page.js("return Ask.score"))
     assert 0 < right < 450 and str(right) in page.find("ask_tells").text  # Who only guesses: 412.
+    asked.arc(7).send_keys(Keys.ARROW_LEFT)
+    asked.arc(3).send_keys(Keys.ARROW_LEFT)
+    page.go("vote")
+    page.go("ask")
+    asked.says(factor=0, moves=[(7, 5), (3, 1)])  # What was done is still there, and the last of it is told.
     before = page.js(SEEN)["words"]
     page.find("ask_other").click()
     asked.says(factor=0)
     other = page.js(SEEN)["words"]
-    assert other[::2] == before[::2] and other[1::2] != before[1::2]
+    assert other[::2] == before[::2] and other[1::2] != before[1::2] and len({*other[1::2]}) == 4
+    page.visit(f"#{page.link}")
+    asked.says(factor=0)
+    assert page.js(SEEN)["words"] == other
     asked.attend("learnt")
-    assert asked.says() == other[5] and not page.all("#ask_says .wrong")
+    assert asked.says() == other[5]
+    asked.attend("equal")
     asked.word(1).click()
+    asked.says(moves=[(5, 1)])  # From where it has learnt to look.
     page.find("ask_other").click()
     asked.says()  # Other pets are looked up as it has learnt.
+    page.one("#ask_names [data-ask=Anna]").click()
+    page.screen(390, mobile=False)
+    page.wait(lambda: page.all("#ask_stage.tall"))
+    asked.says()
+
+
+def test_all_heads_are_shown_on_request(page):
+    """As the formula has them, and which ones are drawn large; then the whole model, with the same text."""
+    page.stand_still()
+    page.visit("#ask&letters=Dan+owl+Anna+dog+Ben+cat+Cleo+hen+Anna")
+    asked = Asked(page, browser.checkpoint("transformer"))
+    page.one("#ask_more summary").click()
+    page.wait(lambda: page.all("#ask_heads figure"))
+    asked.word(7).click()
+    page.one("#ask_names [data-ask=Cleo]").click()
+    reference = formula.Model(asked.arrays)
+    text = page.js(SEEN)["words"]
+    reference.transformer(asked.settings, asked.places(text))
+    askers = {"block_1/attention": (1, 3, 5, 7), asked.last: (8,)}
+    for heads, (name, rows) in zip(page.js(HEADS), askers.items(), strict=True):
+        owner = [sum(head[pet, pet - 1] for pet in (1, 3, 5, 7)) for head in reference.weights[name]]
+        drawn_large = asked.head if name == asked.last else np.argmax(owner)
+        assert [above for _, above in heads] == [head == drawn_large for head in range(4)]
+        for (widths, _), weights in zip(heads, reference.weights[name], strict=True):
+            others = [weights[row, place] for row in rows for place in range(row)]
+            np.testing.assert_allclose(widths, 7 * np.array([one for one in others if one > 0.01]), atol=1e-3)
+    page.one("#ask_heads button").click()
+    seen = page.seen()
+    assert seen["shown"] == ["playing"] and seen["letters"].split() == text and seen["answers"] == ["hen"]
+    first = page.one(f"[data-attention='{asked.last}'] table").get_attribute("id")
+    assert first == f"{asked.last} {asked.head}"  # As in the view from which one came.
 
 
 def test_any_transformer_can_be_asked(page, tmp_path):

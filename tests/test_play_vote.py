@@ -11,6 +11,11 @@ LINEUP = """
     const cells = (model, query) => [...document.querySelectorAll(`#lineup_${model} td.${query}`)];
     return [0, 1, 2].map((model) => cells(model, "answer").map((cell) => cell.dataset.answer || null));
 """
+PICTURES = """
+    const texts = (query) => [...document.querySelectorAll(query)].map((cell) => cell.textContent);
+    return [0, 1, 2].map((model) => ["th[scope=col]", "td.answer"].map((cell) =>
+        texts(`#lineup_${model} ${cell}`)));
+"""
 TOO_WIDE = """
     const pictures = [...document.querySelectorAll("#models .picture")];
     return pictures.filter((one) => one.scrollWidth > one.clientWidth);
@@ -25,7 +30,23 @@ def answers(page):
 def scores(page):
     """Return how many of 1,000 sequences each model gets right, as soon as all are told."""
     page.wait(lambda: page.find("moral").is_displayed())
-    return [int(score.get_attribute("data-right")) for score in page.all("#models [data-right]")]
+    (equal, learnt, fixed) = (
+        int(told.get_attribute("data-right")) for told in page.all("#models [data-right]")
+    )
+    assert equal > 850 and learnt > 900 and fixed < 850  # Of ten letters, whatever is typed.
+    assert all(
+        str(right) in page.find(f"reveal_{model}").text for model, right in enumerate((equal, learnt, fixed))
+    )
+
+
+def are_judged(page, text):
+    """Check each answer's verdict, and the letters above the pictures."""
+    for above, verdicts in page.js(PICTURES):
+        assert above[:-1] == list(text)
+        for letter, verdict in zip("ABC", verdicts, strict=True):
+            said, *instead = re.findall(r"\d+", verdict)
+            right = str(text.count(letter))
+            assert instead == ([] if said == right else [right]) and ("✓" in verdict) != bool(instead)
 
 
 def test_one_press_votes_and_tells_what_became_of_it(page):
@@ -37,24 +58,37 @@ def test_one_press_votes_and_tells_what_became_of_it(page):
     assert np.ptp(equal) == 0 and 0.2 < max(learnt) < 0.3 and max(fixed) > 0.45
     shades = drawings.luminance(colours)[np.argsort(weights)]
     assert np.diff(shades).min() > -0.01  # One scale, to compare them.
+    page.find("vote_random").click()
+    drawn = page.value("vote_letters")
+    page.find("vote_0").click()
+    are_judged(page, drawn)
+    page.find("again").click()  # Before the scores are there.
     page.type("aaaa bbbbb", "vote_letters")
     assert page.value("vote_letters") == "AAAA␣BBBBB"
     assert answers(page) == HIDDEN and not page.find("show").is_displayed()
     page.find("vote_2").click()
     assert answers(page)[1][:2] == ["4", "5"]
-    equal, learnt, fixed = scores(page)
-    assert equal > 850 and learnt > 900 and fixed < 850
-    assert str(fixed) in page.find("reveal_2").text
+    page.find("vote_2").click()  # One vote is enough.
+    scores(page)
     assert [page.find(f"vote_{model}").is_displayed() for model in range(3)] == [False, False, True]
-    assert "✓" in page.find("lineup_1").text and "✗" in page.find("lineup_2").text
+    are_judged(page, "AAAA␣BBBBB")
     page.one("#reveal_2 button").click()
     seen = page.seen()
     assert seen["shown"] == ["playing"] and seen["letters"] == "AAAA␣BBBBB"
     assert "model=counting_fixed" in page.link
     page.driver.back()
     page.wait(lambda: page.seen()["shown"] == ["vote"])
+    page.type("ab", "vote_letters")
+    are_judged(page, "AB")
+    assert page.find("vote_length").text
+    page.type("abx", "vote_letters")
+    assert "X" in page.seen()["message"] and page.find("vote_length").text
+    page.find("vote_usual").click()
+    are_judged(page, "␣BC␣CBBAA␣")
+    assert page.seen()["message"] == page.find("vote_length").text == ""
     page.find("again").click()
     assert answers(page) == HIDDEN and not page.find("moral").is_displayed()
+    assert all(page.is_on(f"vote_{model}") for model in range(3))
 
 
 def test_in_class_votes_are_counted_before_anything_is_given_away(page):
@@ -62,9 +96,9 @@ def test_in_class_votes_are_counted_before_anything_is_given_away(page):
     page.visit("#vote=class")
     page.type("aaaa bbbbb", "vote_letters")
     assert answers(page)[1][:2] == ["4", "5"]
-    page.find("votes_0").send_keys(Keys.BACKSPACE, "17")
     for _ in range(2):
         page.find("vote_2").click()
+    page.find("votes_0").send_keys(Keys.BACKSPACE, "17")
     told = {re.sub(r"[\d.]", "", box.text) for box in page.all("#models > div")}
     assert len(told) == 1 and not re.search("[✓✗]", *told)  # But for numbers, all three look the same.
     assert not page.find("moral").is_displayed()
@@ -76,12 +110,17 @@ def test_in_class_votes_are_counted_before_anything_is_given_away(page):
         for answer in picture.find_elements("css selector", "td.answer b"):
             assert box["left"] <= page.box(answer)["left"] < box["right"]
     page.find("show").click()
-    assert len(scores(page)) == 3 and not page.is_on("show")
+    scores(page)
+    assert not page.is_on("show")
     page.find("again").click()
     page.find("again_no").click()
     assert page.value("votes_0") == "17" and page.find("moral").is_displayed()
     page.find("again").click()
     page.find("again_yes").click()
-    assert page.value("votes_0") == "0" and not page.find("moral").is_displayed()
+    page.visit(f"#{page.link}")
+    assert (
+        page.value("votes_0") == "0" and not page.find("moral").is_displayed() and page.link == "vote=class"
+    )
     page.find("in_class").click()
+    assert page.link == "vote"
     assert not page.all("#models input") and answers(page) == HIDDEN
