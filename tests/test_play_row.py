@@ -9,6 +9,7 @@ import pytest
 from experiments import formula, play
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support import ui
 
 PETS = np.eye(4)
 FACTORS = (1, 0, 1.5)
@@ -23,6 +24,31 @@ STRIPS = """
     const numbers = (strip) => label(strip).split(": ").pop().split(" ").map(Number);
     return [...document.querySelectorAll(arguments[0])].map(numbers);
 """
+TEXTS = "return [...document.querySelectorAll(arguments[0])].map((part) => part.textContent)"
+BARS = """
+    return [...document.querySelectorAll("#row_steps div.amount")].map((bar) =>
+        [parseFloat(bar.style.left), parseFloat(bar.style.width)]);
+"""
+# How strongly the numbers of a strip are coloured, those in its lower half as negative numbers.
+SHADES = """
+    const strip = document.querySelector(arguments[0]);
+    const shades = Array(strip.viewBox.baseVal.width).fill(0);
+    for (const path of strip.children) {
+        for (const [, place, half] of path.getAttribute("d").matchAll(/M(\\d+) (\\d)/g)) {
+            shades[place] = Number(path.getAttribute("opacity")) * (half === "0" ? 1 : -1);
+        }
+    }
+    return shades;
+"""
+# Which of the sentences is told, which stages are pressed, and whether one can go back and on.
+TOLD = """
+    const box = document.getElementById("row_steps");
+    const all = (query) => [...box.querySelectorAll(query)];
+    const told = box.querySelector(".told").textContent;
+    const isOn = (step) => box.querySelector(`[data-step=${step}]`).getAttribute("aria-disabled") !== "true";
+    return [all(".room p:not(.told)").findIndex((sentence) => sentence.textContent === told),
+        all(".stage[aria-pressed=true]").map((stage) => stage.dataset.step), isOn("back"), isOn("next")];
+"""
 
 
 def lines(page, box="#row_steps"):
@@ -30,10 +56,23 @@ def lines(page, box="#row_steps"):
     return np.array(page.js(LINES, box))
 
 
-def numbers(elements):
+def numbers(page, query):
     """Return the last number in the text of each element."""
-    texts = [element.get_property("textContent").replace("−", "-") for element in elements]
+    texts = [text.replace("−", "-") for text in page.js(TEXTS, query)]
     return [float(re.findall(r"-?[\d.]+", text)[-1]) for text in texts]
+
+
+def columns(logits, factor, scale=8):
+    """Return the numbers beside each key, (keys, numbers): q · k, scaled, turned by a slider, exp."""
+    turned = [factor * logits] if factor != 1 else []
+    return np.array([scale * logits, logits, *turned, np.exp(factor * logits)]).T
+
+
+def check_bars(page, lengths):
+    """Check that the bars are as long as these numbers, and go from one line to the right, or to the left."""
+    left, width = np.array(page.js(BARS)).T
+    np.testing.assert_allclose(width * np.abs(lengths).sum(), width.sum() * np.abs(lengths), atol=0.5)
+    assert np.ptp(left + width * (np.array(lengths) < 0)) < 0.01
 
 
 def counting():
@@ -55,6 +94,8 @@ def reaches(page, step, weights, mean):
     expected = (str(step), str(int(weights)), str(int(mean)))
     at = page.find("row_steps")
     page.wait(lambda: (at.get_attribute("data-at"), opacity(".segment"), opacity(".result")) == expected, 10)
+    stages = [[], ["compare"], ["scale"], ["softmax"], ["softmax"], ["average"]]
+    assert page.js(TOLD) == [step, stages[step], step > 0, step < 5]
 
 
 def test_the_example_is_that_of_lesson_1(page):
@@ -69,6 +110,9 @@ def test_the_example_is_that_of_lesson_1(page):
     reaches(page, 4, True, False)
     press(page, "play")
     reaches(page, 5, True, True)
+    press(page, "play")
+    reaches(page, 0, False, False)  # From the beginning.
+    press(page, "softmax")
     at = page.find("row_strength").rect
     for owner, strength in enumerate((2.8, 6, 0, 8)):
         page.all("#row_names button")[owner].click()
@@ -76,11 +120,14 @@ def test_the_example_is_that_of_lesson_1(page):
         assert page.find("row_strength").rect == at  # Under a finger, it does not move.
         dots = strength * PETS[owner]
         exponentials, weights = np.exp(dots / 2), formula.softmax(dots / 2)
-        columns = np.array([dots, dots / 2, exponentials]).T
-        np.testing.assert_allclose(lines(page)[:, :3], columns, rtol=5e-3)
+        np.testing.assert_allclose(lines(page)[:, :3], columns(dots / 2, 1, 2), rtol=5e-3)
+        assert numbers(page, "#row_steps .query .number") == pytest.approx(dots)
+        assert numbers(page, "#row_steps .key .number") == PETS.ravel().tolist()
+        assert numbers(page, "#row_steps .key .place small") == pytest.approx((dots * PETS).ravel())
+        check_bars(page, weights)
         np.testing.assert_allclose(lines(page)[:, 3], weights, atol=1e-6)
-        assert numbers(page.all("#row_steps .total .exp")) == pytest.approx([exponentials.sum()], rel=5e-3)
-        mean = numbers(page.all("#row_steps .result .number"))
+        assert numbers(page, "#row_steps .total .exp") == pytest.approx([exponentials.sum()], rel=5e-3)
+        mean = numbers(page, "#row_steps .result .number")
         np.testing.assert_allclose(mean, weights @ PETS, atol=0.0051)
 
 
@@ -101,7 +148,7 @@ def test_what_was_asked_is_taken_to_its_row_by_link_and_by_address(page):
     assert page.active.get_attribute("data-step") == "next" and page.link == address
     for _ in range(2):
         assert found() == (["hen", "owl", "hen", "cat"], "owl")
-        mean = numbers(page.all("#row_steps .result .number"))
+        mean = numbers(page, "#row_steps .result .number")
         assert mean == [0.28, 0.57, 0.14]  # Two hens are one value.
         page.visit(f"#{address}")
     page.visit("#row=Cleo")
@@ -109,6 +156,13 @@ def test_what_was_asked_is_taken_to_its_row_by_link_and_by_address(page):
     page.visit("#row=Nobody")
     assert page.seen()["message"] and found()[1] == "cat"
     page.stand_still()
+    page.visit("#row=counting")
+    page.go("vote")
+    page.go("row")
+    assert len(lines(page)) == 10  # What one has left is still there.
+    page.go("ask")
+    page.one("#ask .next a").click()
+    assert "row=" not in page.link and found()[1] == "cat"
     page.visit("#row")
     reaches(page, 5, True, True)  # A finished picture, where nothing may move.
 
@@ -123,21 +177,40 @@ def test_a_row_of_a_model_is_the_formula(page):
     for factor in FACTORS:
         page.visit(f"#row=counting&letters=AC+BA&cell=attention,0,1,1&attention={factor}")
         weights = formula.softmax(factor * logits)
-        turned = [factor * logits] if factor != 1 else []
-        columns = np.array([8 * logits, logits, *turned, np.exp(factor * logits), weights]).T
-        np.testing.assert_allclose(lines(page), columns, rtol=5e-3, atol=5.1e-3)
+        np.testing.assert_allclose(lines(page)[:, :-1], columns(logits, factor), rtol=5e-3, atol=5.1e-3)
         np.testing.assert_allclose(lines(page)[:, -1], weights, atol=1e-5)
         drawn = {"query": [query], "key": keys, "value": [*keys, weights @ keys]}
         for kind, vectors in drawn.items():
             strips = page.js(STRIPS, f"#row_steps svg.{kind}")
             np.testing.assert_allclose(strips, vectors, rtol=1e-3, atol=1e-4)
+        for kind, vector in (("query", query), ("value", keys[0]), ("product", query * keys[0])):
+            shades = np.array(page.js(SHADES, f"#row_steps svg.{kind}"))
+            assert (shades * vector >= 0).all() and np.diff(
+                np.abs(shades)[np.argsort(np.abs(vector))]
+            ).min() >= 0
+        press(page, "compare")
+        check_bars(page, logits)
         press(page, "scale")
-        bars = numbers(page.all("#row_steps span.amount"))
+        check_bars(page, factor * logits)
+        bars = numbers(page, "#row_steps span.amount")
         np.testing.assert_allclose(bars, factor * logits, atol=0.0051)
         press(page, "average")
         reaches(page, 5, True, True)
         expected = [*largest, products.sum() - largest.sum(), products.sum()]
-        np.testing.assert_allclose(numbers(page.all(".matter td:last-child")), expected, atol=0.0051)
+        np.testing.assert_allclose(numbers(page, ".matter td:last-child"), expected, atol=0.0051)
+    page.one("#row_steps tr:nth-child(4)").click()  # Another key.
+    assert numbers(page, ".matter td:last-child")[-1] == pytest.approx(8 * logits[2], abs=0.0051)
+    choose = ui.Select(page.find("row_which")).select_by_value
+    choose('["attention",0,2]')
+    weights = formula.softmax(1.5 * keys @ queries[2] / 8)
+    np.testing.assert_allclose(lines(page)[:, -1], weights, atol=1e-5)
+    assert f"cell=attention,0,2,{weights.argmax()}" in page.link
+    choose = ui.Select(page.find("row_model")).select_by_value
+    for name, start in (("signal", "attention,0,0"), ("difference_self_att", "self_attention,0,3")):
+        choose(name)
+        assert f"cell={start},{lines(page)[:, -1].argmax()}" in page.link and f"row={name}" in page.link
+    choose("")
+    assert page.link == "row" and page.find("row_strength").is_displayed()
 
 
 EVERY_ROW = """
@@ -195,8 +268,24 @@ def test_a_cell_explains_itself_to_the_end(page):
         np.testing.assert_allclose(strips, [mean, mean, sums, output], rtol=1e-3, atol=1e-5)
         (said,) = re.findall(r"÷ ([\d.]+)", page.find("cell_rest").get_property("textContent"))
         assert float(said) == pytest.approx(np.sqrt(sums.var() + formula.EPSILON), rel=1e-3)
-        np.testing.assert_allclose(numbers(page.all("#cell .chances li")), 100 * chances, atol=0.5001)
+        np.testing.assert_allclose(numbers(page, "#cell .chances li"), 100 * chances, atol=0.5001)
+    shown = page.seen()
     page.find("cell_large").click()
     assert page.link.endswith("cell=attention,0,0,5&attention=1.5")
     np.testing.assert_allclose(lines(page)[:, -1], weights[0], atol=1e-6)
     np.testing.assert_allclose(page.js(STRIPS, "#row_steps .mean svg"), [mean], rtol=1e-3, atol=1e-5)
+    page.find("row_back").click()
+    assert page.seen() == shown and page.active == page.cell("attention", 0, 5)
+    for factor in (2, 1, 0):  # What the slider does is seen in the open row.
+        page.turn({"attention": factor})
+        beside = columns(queries[0] @ keys[drawn].T / 8, factor)
+        np.testing.assert_allclose(lines(page, "#cell")[:, :-1], beside, rtol=5e-3, atol=5.1e-3)
+    page.press(Keys.ESCAPE)
+    assert not page.find("cell").is_displayed()
+    page.choose("transformer")
+    page.cell("block_2/attention", 8, 5).click()
+    words, chances = program.load("transformer").vocabulary(4), page.seen()["chances"][-1]
+    listed = [line.split() for line in page.js(TEXTS, "#cell .chances li")][:-1]
+    assert listed[0][0] == words[np.argmax(chances)]
+    for word, percent in listed:
+        assert int(percent[:-1]) == pytest.approx(100 * chances[words.index(word)], abs=0.5001)
