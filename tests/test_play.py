@@ -27,7 +27,8 @@ def agree(seen, chances, weights, truth):
     np.testing.assert_allclose(seen["chances"], chances, **CLOSE)
     for name, heads in seen["weights"].items():
         np.testing.assert_allclose(heads, weights[name], **CLOSE)
-    for answer, right, verdict in zip(seen["answers"], truth, seen["verdicts"], strict=True):
+    for answer, right, verdict, each in zip(seen["answers"], truth, seen["verdicts"], chances, strict=True):
+        assert int(re.findall(r"(\d+)%", verdict)[0]) == pytest.approx(100 * each.max(), abs=0.5001)
         said = [] if int(answer) == right else [str(right)]
         assert ("✓" in verdict) != bool(said) and re.findall(r"\d+", verdict.partition("✗")[2]) == said
 
@@ -61,11 +62,15 @@ def test_the_page_is_what_its_sources_give():
 def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):
     """All of them are in the menu, work at once, and are right about as often as the lessons say."""
     ends = {"counting_fixed": (400, 850), "difference": (700, 1000), "signal": (400, 850)}
+    lookers = {"difference_self_att": "self_attention", "transformer": "block_2/attention"}
     assert play.MODELS.keys() == {option.get_attribute("value") for option in page.all("#model option")}
     for name in play.MODELS:
         page.choose(name)
         assert "--seed 1" in page.find("command").get_property("textContent") and page.find("try").text
         sliders = page.seen()["weights"]
+        first, head, row, column = page.js("return Object.values(Models.chosen)")
+        assert first == lookers.get(name, "attention") and column == np.argmax(sliders[first][head][row])
+        assert row == (len(sliders[first][head]) - 1 if name.startswith(("difference", "transf")) else 0)
         assert ("self_attention" in sliders) == (name == "difference_self_att")
         assert ("encoder_layer_1/attention" in sliders) == (name in ("signal", "signal_pos_enc"))
         least, most = ends.get(name, (850, 1000))
@@ -95,7 +100,13 @@ def test_the_transformer(page):
     arrays, description = program.read(browser.checkpoint("transformer"))
     page.choose("transformer")
     words = program.load("transformer").vocabulary(4)
-    for text in ("Anna dog Ben cat Cleo owl Dan hen Ben", "eva rat Dan GOAT Eva", "Ben"):
+    texts = {  # After the questions, and at the end, one wants to know what comes next.
+        "Anna dog Ben cat Cleo owl Dan hen Ben": [8],
+        "eva rat Dan GOAT Eva rat Dan Goat Eva": [4, 6, 8],
+        "Anna dog Ben cat": [3],
+        "Ben": [0],
+    }
+    for text, shown in texts.items():
         page.type(text)
         places = [[word.lower() for word in words].index(word) for word in text.lower().split()]
         for first, second in ((1, 1), (0, 1), (1.5, 0)):
@@ -107,7 +118,7 @@ def test_the_transformer(page):
             for name, heads in reference.weights.items():
                 np.testing.assert_allclose(seen["weights"][name], heads, **CLOSE)
             np.testing.assert_allclose(page.js("return Models.chances"), chances, **CLOSE)
-            assert seen["answers"][-1] == words[chances[-1].argmax()]
+            assert seen["answers"] == [words[chances[place].argmax()] for place in shown]
 
 
 RULERS = """

@@ -9,6 +9,13 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+# The letters whose counts are answers, and those above the first heatmap.
+NAMES = """
+    const texts = (query) => [...document.querySelectorAll(query)].map((name) => name.textContent);
+    return [texts("#answers li").map((text) => text.split(":")[0].slice(-1)), texts("#first th[scope=col]")];
+"""
+TEXTS = "return [...document.querySelectorAll('#stage td.cell')].map((cell) => cell.textContent)"
+SLIDER = "document.getElementById('attention').dispatchEvent(new PointerEvent(arguments[0]))"
 CHOSEN = "const { id, head, row, column } = Models.chosen; return [id, head, row, column]"
 STOPS = """
     const tables = [...document.querySelectorAll("#stage table[role=grid]")];
@@ -48,7 +55,9 @@ def test_letters_and_words(page):
     assert page.seen()["message"]
     page.type("B")
     assert page.seen()["message"] == "" and page.seen()["weights"]["attention"] == [[[1], [1], [1]]]
+    assert page.js(NAMES) == [["A", "B", "C"], ["B"]]
     page.choose("signal")
+    assert page.js(NAMES) == [["B"], list("BBABCCABCAB")]
     assert float(page.one("td.chosen").get_attribute("data-weight")) == max(weights(page))
     assert len(weights(page)) == 11
     for text, named in (("A" * 12, "11"), ("A B", "␣")):
@@ -90,6 +99,9 @@ def test_letters_that_fit_stay_and_the_chosen_cell_stays_with_its_question(page)
     page.type("AAAAABBBCC")
     page.choose("counting")
     assert page.value("letters") == "AAAAABBBCC"
+    page.cell("attention", 1, 5).click()
+    page.type("CAB")
+    assert page.js(CHOSEN) == ["attention", 0, 1, 2]  # The same row, and its brightest cell.
     page.choose("transformer")
     layer, head, row, column = page.js(CHOSEN)
     assert (row, column) == (8, 5)
@@ -121,6 +133,7 @@ def test_weight_is_moved_by_hand(page):
     assert weights(page)[7] == 0
     page.find("random").click()
     page.find("usual").click()
+    assert page.value("attention") == "2" and not page.find("put_back").is_displayed()
     page.turn({"attention": 1})
     drag(page, (0, 7), (1, 1))  # To another row: its sum would not stay.
     assert page.seen() == usual
@@ -131,6 +144,18 @@ def test_weight_is_moved_by_hand(page):
     page.press(Keys.ENTER, Keys.ESCAPE, Keys.ARROW_LEFT, Keys.ENTER, Keys.ENTER)
     page.press(Keys.ENTER, Keys.ARROW_DOWN, Keys.ARROW_LEFT, Keys.ENTER)
     assert weights(page) == row
+    page.turn({"attention": 2})
+    page.go("vote")
+    page.go("model")
+    assert weights(page)[8] == 0 and page.value("attention") == "2" and page.find("put_back").is_displayed()
+    page.choose("transformer")
+    words = page.seen()
+    early, late = (page.cell("block_1/attention", 3, column) for column in (1, 6))
+    webdriver.ActionChains(page.driver, duration=0).drag_and_drop(early, late).perform()
+    late.send_keys(Keys.ENTER)
+    assert page.seen() == words and not page.all(".taken")  # To a later word there is no weight to give.
+    page.choose("counting")
+    assert page.seen() == usual
 
 
 def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
@@ -174,6 +199,7 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
     shown, *both = page.colours("#stage td.cell")
     under, number = (drawings.luminance(each) + 0.05 for each in both)
     assert np.maximum(under / number, number / under).min() >= 4.5
+    assert page.js(TEXTS) == [f"{weight:.2f}".removeprefix("0") for weight in shown]
     every = np.argsort([*usual, *shown])  # One scale, to compare them.
     assert np.diff(drawings.luminance([*colours, *both[0]])[every]).min() > -0.01
     assert drawings.luminance(colours).max() < under.max() - 0.1  # There was room for brighter ones.
@@ -188,8 +214,13 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
     assert page.value("attention") == "2"
     slider.send_keys(Keys.ARROW_LEFT)
     assert page.value("attention") == "1.9"
+    page.js(SLIDER, "pointerdown")
+    page.turn({"attention": 0})
+    page.js(SLIDER, "pointercancel")  # The finger scrolls.
+    assert page.value("attention") == "1.9"
     page.find("attention back").click()
     assert page.value("attention") == "1" and page.active == slider
+    assert not page.find("attention back").is_displayed()
 
 
 def test_a_page_from_right_to_left_keeps_its_heatmaps(page):
@@ -213,6 +244,11 @@ def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
         assert 0 < page.box(cell)["top"] and page.box(cell)["bottom"] <= page.box(sheet)["top"] < 600
         page.find("cell_close").click()
         assert not sheet.is_displayed()
+    layer = page.one("[data-attention='block_2/attention']")
+    button = layer.find_elements(By.CSS_SELECTOR, ".which button")[2]
+    button.click()
+    (table,) = (one for one in layer.find_elements(By.TAG_NAME, "table") if one.is_displayed())
+    assert table.get_attribute("id") == f"block_2/attention {int(button.text) - 1}"
 
 
 def test_on_a_phone_one_sees_what_a_moved_weight_does(page):

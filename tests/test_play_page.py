@@ -42,11 +42,22 @@ def test_addresses_and_the_way_back(page):
     for view, shown in (("train", "train"), ("model", "playing"), ("vote", "vote")):
         page.go(view)
         assert page.seen()["shown"] == [shown]
+        assert page.one("nav [aria-current]").get_attribute("href").endswith(f"#{view}")
     page.driver.back()
     page.wait(lambda: page.seen()["shown"] == ["playing"])
+    page.type("AAB")
+    page.turn({"attention": 2})
+    left = page.seen()
+    page.go("vote")
+    page.driver.back()
+    page.wait(lambda: page.seen() == left)
+    page.driver.refresh()
+    assert page.seen() == left
     for strange in ("nobody", "counting&head=1", "counting&attention=7", "signal&attention=x", "trained_1"):
         page.visit(f"#model={strange}")
         assert page.seen()["message"] and page.seen()["weights"]["attention"]
+    page.go("vote")
+    assert page.seen()["message"] == ""
 
 
 def test_the_focus_goes_along(page):
@@ -54,7 +65,7 @@ def test_the_focus_goes_along(page):
     page.visit("#row")
     for first in ("vote_0", "first_guess", "model"):
         next(one for one in page.all(".next a") if one.is_displayed()).send_keys(Keys.ENTER)
-        assert page.active == page.find(first)
+        assert page.active == page.find(first) and page.js("return scrollY") == 0
     page.visit("#vote")
     webdriver.ActionChains(page.driver).send_keys(Keys.TAB).perform()
     assert page.active == page.one("nav a")

@@ -1,5 +1,7 @@
 """The page to play with trains as main.py does: its gradients, its Adam, its results."""
 
+import math
+
 import numpy as np
 import program
 import pytest
@@ -25,6 +27,35 @@ UNSEEN = """
     scored.right();
     return [one, scored].map((training) => range(20).map(() => training.draw()));
 """
+# Of each curve, what it is, its points and its dashes; of each line with a name, the name and the height.
+CHART = """
+    const all = (query) => [...document.querySelectorAll(query)];
+    const pairs = (line) => line.getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number));
+    const curves = all("#losses polyline").map((line) =>
+        [line.getAttribute("class"), pairs(line), getComputedStyle(line).strokeDasharray !== "none"]);
+    const names = all("#chart .loss, #chart .blind");
+    const heights = names.map((name) => [name.textContent, parseFloat(name.style.top)]);
+    return [curves, heights, all("#losses line").map((line) => Number(line.getAttribute("y1")))];
+"""
+
+
+def depth(loss):
+    """Return how far down a loss stands in the chart, which goes from 3 to 0.03 on a logarithmic scale."""
+    return 100 * np.clip(np.log(3 / np.array(loss)) / np.log(100), 0, 1)
+
+
+def check_chart(page):
+    """Check the last two curves, the lines of the losses, and that of who knows only how counts occur."""
+    curves, names, lines = page.js(CHART)
+    points = page.js("return Train.pair.map(({ points }) => points)")
+    for kind, (name, drawn, dashed), losses in zip(("learnt", "equal"), curves[-2:], points, strict=True):
+        step, loss = np.array(losses).T
+        assert name.split() == ["now", kind] and dashed == (kind == "equal")
+        np.testing.assert_allclose(drawn, np.array([step / 20, depth(loss)]).T, atol=0.051)
+    counts = np.array([math.comb(10, count) * 3 ** (10 - count) / 4**10 for count in range(11)])
+    losses = [float(name) for name, _ in names[:-1]] + [-(counts * np.log(counts)).sum()]
+    np.testing.assert_allclose([height for _, height in names], depth(losses), atol=1e-3)
+    np.testing.assert_allclose(lines, depth(losses))
 
 
 def rows(weight):
@@ -74,18 +105,25 @@ def test_both_kinds_train_and_become_models(page):
         assert losses[:, 0].tolist() == [1, *range(50, 2001, 50)]
         # From about ln 11, which is 2.4, to below 0.4, in the median, as a single step is noisy.
         assert losses[0, 1] > 2 and np.median(losses[-9:, 1]) < 0.4
-        assert len(page.one(f"#losses .{kind}.now").get_attribute("points").split()) == 41
         row = page.one(f"#runs [data-kind={kind}]")
         right = row.get_attribute("data-right")
         assert int(right) >= least and right in row.text and "2000" in row.text
         assert right in page.find(f"score_{kind}").text
+        shown = page.colours(f"#forming_{kind} td.cell")[0]
+        assert (np.ptp(shown) < 1e-9) == (kind == "equal")
+    check_chart(page)
     guess = page.find("progress")  # Of equal weights.
     assert right in guess.text and guess.get_attribute("data-counts") == "true"
+    assert page.find("first_guess").get_attribute("data-guess") in guess.text
     page.find("start").click()
     page.wait(lambda: page.js("return Train.pair[0].training.step"))
     page.find("stop").click()
     page.wait(lambda: len(page.all("#runs tr")) == 5)
     assert 0 < page.js("return Train.pair[1].training.step") < 2000 and page.is_on("start")
+    assert [name for name, *_ in page.js(CHART)[0][:2]] == ["before learnt", "before equal"]
+    page.all("#runs button")[2].click()
+    assert "model=trained_3" in page.link and page.value("attention") == "1"
+    page.go("train")
     page.one("#runs [data-kind=equal] button").click()
     seen = page.seen()
     assert seen["shown"] == ["playing"] and seen["letters"] == "␣BC␣CBBAA␣"
