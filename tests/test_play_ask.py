@@ -33,7 +33,7 @@ SEEN = """
         lights: ["looked", "asking"].map((name) => words.findIndex((word) => word.classList.contains(name))),
         chances: rows.map((row) => [row.querySelector("span").textContent, Number(row.dataset.chance),
             parseInt(row.querySelector("small").textContent),
-            parseFloat(row.querySelector("i").style.width)]),
+            parseFloat(row.querySelector("i").style.width), row.style.visibility !== "hidden"]),
         most: all("#ask_chances .most span").map((name) => name.textContent),
         answer: document.querySelector("#ask [data-answer]").dataset.answer,
         told: document.getElementById("ask_tells").textContent.match(/[A-Za-z]+/g),
@@ -119,8 +119,9 @@ class Asked:
         assert seen["lights"] == [looked if weights[looked] > 0.3 else -1, last]
         assert seen["answer"] == answer and seen["most"] == [answer]
         assert seen["sure"] == pytest.approx(100 * chances.max(), abs=0.5001)
-        for word, chance, percent, width in seen["chances"]:
+        for word, chance, percent, width, visible in seen["chances"]:
             assert chance == pytest.approx(chances[self.words.index(word)], abs=1e-5)
+            assert visible or word not in text[1::2] and chance < 0.01
             assert percent == pytest.approx(100 * chance, abs=0.5001) and width == pytest.approx(
                 100 * chance, abs=0.01
             )
@@ -173,7 +174,12 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
         seen = page.js(SEEN)
         assert asked.says() == pet and seen["words"][-1] == name and max(seen["weights"]) > 0.9
         (owned,) = page.all("#ask_words .found")  # In the first layer, this pet looks at its owner.
-        assert pet in owned.text and name in owned.text and len(page.all("#ask_arcs .first.mine")) == 1
+        assert (
+            pet in owned.text
+            and name in owned.text
+            and len(page.all("#ask_arcs .first")) == 4
+            and len(page.all("#ask_arcs .first.mine")) == 1
+        )
     drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(asked.arc(5))
     drag.move_to_element(asked.word(6)).move_to_element(asked.word(7)).perform()
     assert asked.says(moves=[(5, 7)]) == "owl"  # It says so before one lets go.

@@ -1,9 +1,12 @@
 """The page to play with as a whole: addresses, the focus, a phone, paper, in another page, a saved copy."""
 
+import itertools
 import re
 
 import browser
+import drawings
 import numpy as np
+from matplotlib import colors
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
@@ -20,6 +23,54 @@ INSIDE = """
     const fits = shown.every((box) => box.left >= card.left && box.right <= card.right);
     return shown.length > 8 && fits && card.width;
 """
+# Of parts, a colour; and of all that is written, the colour and that of what is below it.
+PAINTED = """
+    const numbers = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
+    const colourOf = (part, property) => getComputedStyle(part)[property];
+    const isClear = (part) => colourOf(part, "backgroundColor") === "rgba(0, 0, 0, 0)" && part.parentElement;
+    const below = (part) => (isClear(part) ? below(part.parentElement) : colourOf(part, "backgroundColor"));
+    const written = [...document.querySelectorAll("h1, p, small, b, a, summary, button, label, .word")]
+        .filter((part) => part.checkVisibility({ opacityProperty: true }) && part.textContent);
+    const one = (query) => document.querySelector(query);
+    return [arguments[0].map(([query, property]) => numbers(colourOf(one(query), property))),
+        written.map((part) => [colourOf(part, "color"), below(part)].map(numbers))];
+"""
+FILL, EDGE = "backgroundColor", "borderTopColor"
+MEANINGS = {
+    "ask": {
+        "query": ((".word.asking", EDGE), (".word.asking small", "color")),
+        "key": (("#ask_arcs .first.mine", "stroke"), (".word.found .key", "color")),
+        "weight": ((".word.looked", EDGE), ("#ask_arcs .arc", "stroke"), ("#ask_arcs text", "fill")),
+        "value": (("#ask_answer", "color"), ("#ask_chances i", FILL)),
+    },
+    "row": {
+        "query": (("#row_steps .query .number:not(.zero)", FILL),),
+        "key": (("#row_steps .key .number:not(.zero)", FILL),),
+        "weight": (("#row_steps div.amount", FILL), ("#row_steps .segment", FILL)),
+        "value": (("#row_steps .chip", EDGE),),
+    },
+}
+
+
+def test_a_colour_has_one_meaning_and_all_is_read_in_light_and_in_dark(page):
+    """The lessons' colours, each by its hue. Paper is always light."""
+    hues = {"query": 0.115, "key": 0.561, "weight": 0.074, "value": 0.454}
+    for view, scheme in itertools.product(MEANINGS, ("light", "dark")):
+        features = {"prefers-reduced-motion": "reduce", "prefers-color-scheme": scheme}.items()
+        features = [{"name": name, "value": value} for name, value in features]
+        page.command("Emulation.setEmulatedMedia", features=features)
+        page.visit(f"#{view}")
+        for meaning, parts in MEANINGS[view].items():
+            painted, written = page.js(PAINTED, parts)
+            for hue in colors.rgb_to_hsv(painted)[:, 0]:
+                assert min(hues, key=lambda one, hue=hue: abs(hues[one] - hue)) == meaning, (view, scheme)
+        shades = drawings.luminance(written) + 0.05
+        assert (shades.max(axis=1) / shades.min(axis=1)).min() >= 4.5, (view, scheme)
+        assert (np.median(shades[:, 1]) > 0.5) == (scheme == "light")
+    page.command("Emulation.setEmulatedMedia", media="print", features=features)
+    assert drawings.luminance(page.js(PAINTED, [["body", FILL]])[0]) > 0.5
+    assert not page.one("nav").is_displayed()
+    page.command("Emulation.setEmulatedMedia", media="")
 
 
 def test_addresses_and_the_way_back(page):

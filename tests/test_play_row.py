@@ -69,7 +69,8 @@ def columns(logits, factor, scale=8):
 
 
 def check_bars(page, lengths):
-    """Check that the bars are as long as these numbers, and go from one line to the right, or to the left."""
+    """Check the numbers at the bars, how long these are, and that they go from one line to either side."""
+    np.testing.assert_allclose(numbers(page, "#row_steps span.amount"), lengths, rtol=5e-3, atol=5.1e-3)
     left, width = np.array(page.js(BARS)).T
     np.testing.assert_allclose(width * np.abs(lengths).sum(), width.sum() * np.abs(lengths), atol=0.5)
     assert np.ptp(left + width * (np.array(lengths) < 0)) < 0.01
@@ -185,26 +186,28 @@ def test_a_row_of_a_model_is_the_formula(page):
             np.testing.assert_allclose(strips, vectors, rtol=1e-3, atol=1e-4)
         for kind, vector in (("query", query), ("value", keys[0]), ("product", query * keys[0])):
             shades = np.array(page.js(SHADES, f"#row_steps svg.{kind}"))
-            assert (shades * vector >= 0).all() and np.diff(
-                np.abs(shades)[np.argsort(np.abs(vector))]
-            ).min() >= 0
+            by_size = np.abs(shades)[np.argsort(np.abs(vector))]
+            assert (shades * vector >= 0).all() and np.diff(by_size).min() >= 0
         press(page, "compare")
-        check_bars(page, logits)
+        check_bars(page, 8 * logits)
         press(page, "scale")
         check_bars(page, factor * logits)
-        bars = numbers(page, "#row_steps span.amount")
-        np.testing.assert_allclose(bars, factor * logits, atol=0.0051)
+        press(page, "next")
+        check_bars(page, np.exp(factor * logits))
         press(page, "average")
         reaches(page, 5, True, True)
         expected = [*largest, products.sum() - largest.sum(), products.sum()]
         np.testing.assert_allclose(numbers(page, ".matter td:last-child"), expected, atol=0.0051)
     page.one("#row_steps tr:nth-child(4)").click()  # Another key.
     assert numbers(page, ".matter td:last-child")[-1] == pytest.approx(8 * logits[2], abs=0.0051)
-    choose = ui.Select(page.find("row_which")).select_by_value
-    choose('["attention",0,2]')
+    which = ui.Select(page.find("row_which"))
+    which.select_by_value('["attention",0,2]')
     weights = formula.softmax(1.5 * keys @ queries[2] / 8)
     np.testing.assert_allclose(lines(page)[:, -1], weights, atol=1e-5)
     assert f"cell=attention,0,2,{weights.argmax()}" in page.link
+    names = page.js(TEXTS, "#row_steps > table th[scope=row]")
+    assert names[0][-1] == "C" and names[1:] == list("AC␣BA") and names[0] in which.first_selected_option.text
+    assert page.find("row_text").text == "AC␣BA"
     choose = ui.Select(page.find("row_model")).select_by_value
     for name, start in (("signal", "attention,0,0"), ("difference_self_att", "self_attention,0,3")):
         choose(name)
@@ -289,3 +292,8 @@ def test_a_cell_explains_itself_to_the_end(page):
     assert listed[0][0] == words[np.argmax(chances)]
     for word, percent in listed:
         assert int(percent[:-1]) == pytest.approx(100 * chances[words.index(word)], abs=0.5001)
+    page.cell("block_1/attention", 3, 2).click()
+    found, sums = np.array(page.js(STRIPS, "#cell_rest .numbers"))
+    places = [words.index(word) for word in page.value("letters").split()]
+    before = formula.Model(program.read(browser.checkpoint("transformer"))[0]).embed_words(places)
+    np.testing.assert_allclose(sums - found, before[3], atol=2e-3)  # The residual connection.

@@ -13,7 +13,7 @@ LINEUP = """
 """
 PICTURES = """
     const texts = (query) => [...document.querySelectorAll(query)].map((cell) => cell.textContent);
-    return [0, 1, 2].map((model) => ["th[scope=col]", "td.answer"].map((cell) =>
+    return [0, 1, 2].map((model) => ["th[scope=row]", "th[scope=col]", "td.answer"].map((cell) =>
         texts(`#lineup_${model} ${cell}`)));
 """
 TOO_WIDE = """
@@ -41,8 +41,8 @@ def scores(page):
 
 def are_judged(page, text):
     """Check each answer's verdict, and the letters above the pictures."""
-    for above, verdicts in page.js(PICTURES):
-        assert above[:-1] == list(text)
+    for counted, above, verdicts in page.js(PICTURES):
+        assert counted == ["A", "B", "C"] and above[:-1] == list(text)
         for letter, verdict in zip("ABC", verdicts, strict=True):
             said, *instead = re.findall(r"\d+", verdict)
             right = str(text.count(letter))
