@@ -66,7 +66,12 @@ def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):
     assert play.MODELS.keys() == {option.get_attribute("value") for option in page.all("#model option")}
     for name in play.MODELS:
         page.choose(name)
-        assert "--seed 1" in page.find("command").get_property("textContent") and page.find("try").text
+        _, described = program.read(browser.checkpoint(name))
+        command, settings = page.find("command").get_property("textContent"), described["settings"]
+        assert "--seed 1" in command and page.find("try").text
+        assert ("--self_att" in command) == settings.get("self_att", False)
+        assert ("--pos_enc" in command) == settings.get("pos_enc", False)
+        assert ("--enc_layers 0" in command) == (settings.get("enc_layers") == 0)
         sliders = page.seen()["weights"]
         first, head, row, column = page.js("return Object.values(Models.chosen)")
         assert first == lookers.get(name, "attention") and column == np.argmax(sliders[first][head][row])

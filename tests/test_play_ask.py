@@ -1,5 +1,7 @@
 """Ask, the first view of the page to play with: what it draws and says is what the formula gives."""
 
+import re
+
 import browser
 import numpy as np
 import program
@@ -29,6 +31,8 @@ SEEN = """
         ends: all("#ask_arcs .arc").map(endOf),
         knobs: all("#ask [data-arc]:not([hidden])").map((knob) =>
             nearest(middle(knob.getBoundingClientRect()))),
+        stops: all("#ask [data-arc][tabindex='0']").map((arc) => Number(arc.dataset.arc)),
+        values: all("#ask [data-arc]").map((arc) => arc.getAttribute("aria-valuetext").split(",")[0]),
         shares: all("#ask_arcs text").map((text) => text.textContent),
         lights: ["looked", "asking"].map((name) => words.findIndex((word) => word.classList.contains(name))),
         chances: rows.map((row) => [row.querySelector("span").textContent, Number(row.dataset.chance),
@@ -116,6 +120,7 @@ class Asked:
         weights, answer = reference.weights[self.last][self.head][-1], self.words[chances.argmax()]
         np.testing.assert_allclose(seen["weights"], weights, atol=1e-5)
         looked = int(np.argmax(weights))
+        assert seen["stops"] == [looked] and seen["values"] == text  # Told to who does not see it.
         assert seen["lights"] == [looked if weights[looked] > 0.3 else -1, last]
         assert seen["answer"] == answer and seen["most"] == [answer]
         assert seen["sure"] == pytest.approx(100 * chances.max(), abs=0.5001)
@@ -125,8 +130,9 @@ class Asked:
             assert percent == pytest.approx(100 * chance, abs=0.5001) and width == pytest.approx(
                 100 * chance, abs=0.01
             )
-        listed = {word for word, *_ in seen["chances"]}
-        assert {*text[1::2]} < listed and self.words[np.argsort(chances)[-1]] in listed
+        by_chance = [self.words[place] for place in np.argsort(-chances)]
+        other = next(word for word in by_chance if word not in text[1::2])
+        assert {word for word, *_ in seen["chances"]} == {*text[1::2], other}
         assert seen["asked"] == [text[-1]] == [self.page.find("ask_title").text] and seen["leads"] == bool(
             moves
         )
@@ -173,13 +179,10 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
         page.one(f'#ask [data-ask="{name}"]').click()
         seen = page.js(SEEN)
         assert asked.says() == pet and seen["words"][-1] == name and max(seen["weights"]) > 0.9
+        assert {name, pet} <= {*re.findall(r"\w+", page.find("announced").text)}
         (owned,) = page.all("#ask_words .found")  # In the first layer, this pet looks at its owner.
-        assert (
-            pet in owned.text
-            and name in owned.text
-            and len(page.all("#ask_arcs .first")) == 4
-            and len(page.all("#ask_arcs .first.mine")) == 1
-        )
+        assert pet in owned.text and name in owned.text
+        assert len(page.all("#ask_arcs .first")) == 4 and len(page.all("#ask_arcs .first.mine")) == 1
     drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(asked.arc(5))
     drag.move_to_element(asked.word(6)).move_to_element(asked.word(7)).perform()
     assert asked.says(moves=[(5, 7)]) == "owl"  # It says so before one lets go.
@@ -199,14 +202,14 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
     asked.says()
     asked.word(1).click()
     assert asked.says(moves=[(5, 1)]) == "hen"
-    asked.arc(1).send_keys(Keys.ESCAPE)
-    assert asked.says() == "cat"
-    drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(asked.arc(5))
+    drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(asked.arc(1))
     drag.move_to_element(asked.word(3)).perform()
     page.js(CANCEL)
-    asked.says()
+    asked.says(moves=[(5, 1)])
     webdriver.ActionChains(page.driver).release().perform()
-    asked.says()
+    asked.says(moves=[(5, 1)])
+    asked.arc(1).send_keys(Keys.ESCAPE)
+    assert asked.says() == "cat"
     asked.attend("equal")
     assert asked.says(factor=0) != "cat"  # Who sees it first sees it fail.
     right = page.wait(lambda: page.js("return Ask.score"))

@@ -63,7 +63,9 @@ def test_a_file_is_dropped_and_its_address_asks_for_it_again(trained, page):
     page.visit()
     page.drop(path)
     page.wait(lambda: page.seen()["shown"] == ["playing"])
-    assert "mine.npz" in page.find("model").text and "own_1" in page.link
+    assert "mine.npz" in page.find("model").text
+    (option,) = page.all("#model [label=Yours] option")
+    assert str(program.read(path)[1]["step"]) in option.text and "own_1" in page.link
     page.type("AAB")
     page.turn({"attention": 0.5})
     before = page.seen()

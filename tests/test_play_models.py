@@ -14,6 +14,14 @@ NAMES = """
     const texts = (query) => [...document.querySelectorAll(query)].map((name) => name.textContent);
     return [texts("#answers li").map((text) => text.split(":")[0].slice(-1)), texts("#first th[scope=col]")];
 """
+# The colours of the scale from left to right, and where on it each mark stands, in percent.
+SCALE = """
+    const all = (query) => [...document.querySelectorAll(query)];
+    const [colours] = all("#first .colours").map((one) => getComputedStyle(one).backgroundImage);
+    const parts = (colour) => colour.match(/\\d+/g).map((part) => part / 255);
+    return [colours.match(/rgb\\(.*?\\)/g).map(parts),
+        all("#first .ends small").map((mark) => [Number(mark.textContent), parseFloat(mark.style.left)])];
+"""
 TEXTS = "return [...document.querySelectorAll('#stage td.cell')].map((cell) => cell.textContent)"
 SLIDER = "document.getElementById('attention').dispatchEvent(new PointerEvent(arguments[0]))"
 CHOSEN = "const { id, head, row, column } = Models.chosen; return [id, head, row, column]"
@@ -203,6 +211,13 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
     every = np.argsort([*usual, *shown])  # One scale, to compare them.
     assert np.diff(drawings.luminance([*colours, *both[0]])[every]).min() > -0.01
     assert drawings.luminance(colours).max() < under.max() - 0.1  # There was room for brighter ones.
+    colours, marks = page.js(SCALE)
+    for weight, place in marks[2:]:  # At a mark, the scale has the colour of its weight.
+        page.turn({"attention": 0})
+        page.type("ABCAB"[: round(1 / weight)])
+        at = [np.interp(place, np.linspace(0, 100, len(colours)), part) for part in np.transpose(colours)]
+        np.testing.assert_allclose(page.colours("#stage td.cell")[1][0], at, atol=0.02)
+    page.find("usual").click()
     page.one(".shows summary").click()
     page.one(".shows button").click()
     assert page.seen()["shown"] == ["train"] and page.active == page.find("first_guess")

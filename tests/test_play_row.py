@@ -40,6 +40,10 @@ SHADES = """
     }
     return shades;
 """
+IN_SIGHT = """
+    const box = document.getElementById("row_steps");
+    return [box.dataset.at, ...arguments[0].map((part) => getComputedStyle(box.querySelector(part)).opacity)];
+"""
 # Which of the sentences is told, which stages are pressed, and whether one can go back and on.
 TOLD = """
     const box = document.getElementById("row_steps");
@@ -86,15 +90,11 @@ def press(page, name):
     page.one(f"#row_steps [data-step={name}]").click()
 
 
-def reaches(page, step, weights, mean):
-    """Wait until the row is at a step, with the weights and the mean in sight or not."""
-
-    def opacity(part):
-        return page.one(f"#row_steps {part}").value_of_css_property("opacity")
-
-    expected = (str(step), str(int(weights)), str(int(mean)))
-    at = page.find("row_steps")
-    page.wait(lambda: (at.get_attribute("data-at"), opacity(".segment"), opacity(".result")) == expected, 10)
+def reaches(page, step):
+    """Wait until the row is at a step: what has come is in sight, what is still to come is not."""
+    columns = ["td.dot", "td.scaled", "td.exp", ".segment", ".result"]
+    expected = [str(step), *(str(int(step >= first)) for first in range(1, 6))]
+    page.wait(lambda: page.js(IN_SIGHT, columns) == expected, 10)
     stages = [[], ["compare"], ["scale"], ["softmax"], ["softmax"], ["average"]]
     assert page.js(TOLD) == [step, stages[step], step > 0, step < 5]
 
@@ -102,17 +102,17 @@ def reaches(page, step, weights, mean):
 def test_the_example_is_that_of_lesson_1(page):
     """Four names as keys, four pets as values; one goes on, back, and asks for somebody else."""
     page.visit("#row")
-    reaches(page, 0, False, False)
-    for step, shown in enumerate([(False, False)] * 3 + [(True, False), (True, True)], start=1):
+    reaches(page, 0)
+    for step in range(1, 6):
         press(page, "next")
-        reaches(page, step, *shown)
+        reaches(page, step)
     press(page, "next")
     press(page, "back")
-    reaches(page, 4, True, False)
+    reaches(page, 4)
     press(page, "play")
-    reaches(page, 5, True, True)
+    reaches(page, 5)
     press(page, "play")
-    reaches(page, 0, False, False)  # From the beginning.
+    reaches(page, 0)  # From the beginning.
     press(page, "softmax")
     at = page.find("row_strength").rect
     for owner, strength in enumerate((2.8, 6, 0, 8)):
@@ -137,7 +137,7 @@ def test_what_was_asked_is_taken_to_its_row_by_link_and_by_address(page):
 
     def found():
         press(page, "average")
-        reaches(page, 5, True, True)
+        reaches(page, 5)
         chips = [chip.text for chip in page.all("#row_steps .chip")]
         return chips, chips[int(lines(page)[:, 3].argmax())]
 
@@ -165,7 +165,7 @@ def test_what_was_asked_is_taken_to_its_row_by_link_and_by_address(page):
     page.one("#ask .next a").click()
     assert "row=" not in page.link and found()[1] == "cat"
     page.visit("#row")
-    reaches(page, 5, True, True)  # A finished picture, where nothing may move.
+    reaches(page, 5)  # A finished picture, where nothing may move.
 
 
 def test_a_row_of_a_model_is_the_formula(page):
@@ -195,7 +195,7 @@ def test_a_row_of_a_model_is_the_formula(page):
         press(page, "next")
         check_bars(page, np.exp(factor * logits))
         press(page, "average")
-        reaches(page, 5, True, True)
+        reaches(page, 5)
         expected = [*largest, products.sum() - largest.sum(), products.sum()]
         np.testing.assert_allclose(numbers(page, ".matter td:last-child"), expected, atol=0.0051)
     page.one("#row_steps tr:nth-child(4)").click()  # Another key.
