@@ -78,6 +78,7 @@ def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):
         assert row == (len(sliders[first][head]) - 1 if name.startswith(("difference", "transf")) else 0)
         assert ("self_attention" in sliders) == (name == "difference_self_att")
         assert ("encoder_layer_1/attention" in sliders) == (name in ("signal", "signal_pos_enc"))
+        assert page.find("ruled").is_displayed() == name.startswith("counting")
         least, most = ends.get(name, (850, 1000))
         assert least <= page.accuracy() <= most, name
         if name == "counting_equal":

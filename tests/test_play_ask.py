@@ -272,12 +272,14 @@ def test_any_transformer_can_be_asked(page, tmp_path):
     path = tmp_path / "mine.npz"
     browser.write_random(path, "transformer", {"pairs": 2, "hidden": 24, "layers": 3, "heads": 3})
     page.visit("#ask")
+    page.js("Ask.score = 999")  # As if the model of the page had been measured.
     page.drop(path)
     page.wait(lambda: len(page.all("#ask_words > *")) == 5)
     asked = Asked(page, path)
     asked.says()
     asked.attend("equal")
     asked.says(factor=0)
+    assert page.js("return Ask.score") != 999
 
 
 def test_a_finger_drags_on_a_phone_and_nothing_moves_for_who_wants_stillness(page):

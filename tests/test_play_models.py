@@ -82,7 +82,10 @@ def test_letters_and_words(page):
         message = page.seen()["message"]
         assert named in message and bool(message) == bool(named)  # "ann" is still being typed.
     assert "Anna" in page.seen()["verdicts"][-1]
+    page.type("Ben cat " * 8)
+    assert "15" in page.seen()["message"]  # More words than there are positions.
     page.find("random").click()
+    assert len({*page.value("letters").split()[:8:2]}) == 4  # No name twice, so that one can ask for it.
     assert len(page.value("letters").split()) == 9 and re.search("[✓✗]", page.seen()["verdicts"][-1])
 
 

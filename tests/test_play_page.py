@@ -49,6 +49,10 @@ MEANINGS = {
         "weight": (("#row_steps div.amount", FILL), ("#row_steps .segment", FILL)),
         "value": (("#row_steps .chip", EDGE),),
     },
+    "model": {
+        "query": (("#stage th.lit[scope=row]", FILL),),
+        "key": (("#stage th.lit[scope=col]", FILL),),
+    },
 }
 
 
@@ -107,6 +111,8 @@ def test_addresses_and_the_way_back(page):
     for strange in ("nobody", "counting&head=1", "counting&attention=7", "signal&attention=x", "trained_1"):
         page.visit(f"#model={strange}")
         assert page.seen()["message"] and page.seen()["weights"]["attention"]
+    page.visit("#ask&letters=Anna+dog+Ben")  # Whose pet nobody knows.
+    assert page.seen()["message"] and len(page.all("#ask_words > *")) == 9
     page.go("vote")
     assert page.seen()["message"] == ""
 
