@@ -87,6 +87,7 @@ def test_addresses_and_the_way_back(page):
     page.type("bb")
     page.wait(lambda: "letters=BB&self_attention=0&attention=3" in page.link)
     link, sharp = page.link, page.seen()
+    page.choose("counting")
     page.driver.back()
     page.wait(lambda: page.driver.current_url == "about:blank")  # The page from which one came.
     page.visit(f"#{link}")
