@@ -225,6 +225,9 @@ def test_a_norm_stands_beside_the_rail_or_on_it():
     parts = np.array(sorted(found["attention"] + found["dense,\nReLU, dense"])).reshape(2, 2, 2)
     assert (norms[0, :, 0] == parts[0, :, 0]).all() and (norms[1, :, 0] == sums[1, :, 0]).all()
     assert (norms[0, :, 1] > parts[0, :, 1]).all() and (norms[1, :, 1] < sums[1, :, 1]).all()
+    ends, _ = drawings.arrows(draw("block").axes[0], drawing.GREY)  # From each part to the sum on its rail.
+    assert ends[:, 0, 0] == pytest.approx(parts.reshape(4, 2)[:, 0])
+    assert np.sort(ends[:, 1], axis=0) == pytest.approx(np.sort(sums.reshape(4, 2), axis=0), abs=0.5)
 
 
 def test_regions():
@@ -236,7 +239,7 @@ def test_regions():
         share = (scene == things.index(word)).reshape(6, 80, 10, 80).mean(axis=(1, 3))
         weights = special.softmax(8 * share / len(things) ** 0.5)
         light = plane.images[0].get_alpha()[40::80, 40::80]
-        assert light.argmax() == share.argmax()
+        assert light.argmax() == share.argmax() and share.max() > 0.8
         assert (light - 0.12) / 0.88 * weights.max() == pytest.approx(weights)
 
 
