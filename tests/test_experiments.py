@@ -5,12 +5,13 @@ import importlib
 import io
 import re
 import shutil
+import sys
 import types
 
 import numpy as np
 import program
 import pytest
-from experiments import edits, exercises, measuring, programs, results, trainings
+from experiments import benchmark, edits, exercises, measuring, programs, results, trainings
 
 experiments = importlib.import_module("experiments.__main__")
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in program.FOLDERS}
@@ -124,6 +125,14 @@ def test_fixed_weights_prefer_the_own_letter_by_their_ratio(edited):
     module = edited(1, "B")
     weights = module.AttentionModel(10, 3, 64)(measuring.spell(1, " ABC").inputs)[1][0]
     np.testing.assert_allclose(weights, (1 + 99 * np.eye(4)[1:]) / 103, atol=1e-6)
+
+
+def test_the_expected_model_attends_to_both_counts_and_the_other_one_not_to_itself(edited):
+    inputs = measuring.spell(2, "AABC").inputs
+    expected, learnt = (edited(2, edit).AttentionModel(10, 3, 64, True)(inputs)[2][0] for edit in "DE")
+    np.testing.assert_allclose(expected, [*np.eye(4)[:3], (0.5, 0.5, 0, 0)])
+    np.testing.assert_allclose(learnt[3, 3], 0, atol=1e-6)
+    np.testing.assert_allclose(np.sum(learnt, axis=-1), 1, rtol=1e-5)
 
 
 @pytest.mark.parametrize("task", LESSONS)
@@ -274,3 +283,18 @@ def test_a_full_run_writes_each_lesson_and_one_lesson_only_itself(tmp_path, monk
     experiments.report(["one", "two"], cache, arguments)
     for name, text in (("lesson_one", "figures"), ("lesson_two", "figures"), ("speed", "Another machine")):
         assert text in (tmp_path / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_the_benchmark_says_what_part_of_the_other_program_s_time_this_one_takes(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    monkeypatch.setattr(benchmark, "seconds", lambda words: 4 if words[0] == "their python" else 3)
+    monkeypatch.setattr(sys, "argv", ["benchmark", "--other", "theirs", "their python", str(programs.ROOT)])
+    benchmark.main()
+    cells = {
+        (row, head): cell for row, head, cell in results.tables((tmp_path / "speed.md").read_text("utf-8"))
+    }
+    assert len(cells) > 30
+    for variant in program.VARIANTS:
+        row = f"Task {variant}: `--train`"
+        assert [cells[row, head] for head in ("theirs", "of theirs")] == ["4.00", "0.75"]
+        assert cells[row, benchmark.NOW].startswith("3.00 ")
