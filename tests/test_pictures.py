@@ -184,8 +184,12 @@ def test_a_line_is_as_thick_as_its_weight(name):
     assert (np.argsort(widths) == np.argsort(weights)).all()
 
 
-def test_a_number_of_a_heatmap_is_on_its_colour():
-    for text in draw("transformer_heads").axes[0].texts:
+def test_a_cell_of_a_heatmap_has_the_colour_of_its_weight():
+    page, there = draw("transformer_heads").axes[0], np.tri(9, dtype=bool)
+    weights = np.concatenate([OF_PETS[there], OF_QUESTION[there]]).astype(float)
+    colours = [cell.get_facecolor() for cell in page.patches]
+    np.testing.assert_allclose(colours, pictures.BRIGHT(weights), atol=0.02)
+    for text in page.texts:
         if weight := drawings.number(text):
             assert drawings.colour_below(text) == pytest.approx(pictures.BRIGHT(weight)[:3], abs=0.02)
 
