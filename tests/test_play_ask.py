@@ -260,6 +260,8 @@ def test_all_heads_are_shown_on_request(page):
         for (widths, _), weights in zip(heads, reference.weights[name], strict=True):
             others = [weights[row, place] for row in rows for place in range(row)]
             np.testing.assert_allclose(widths, 7 * np.array([one for one in others if one > 0.01]), atol=1e-3)
+    page.screen(390)
+    assert min(page.box(figure)["width"] for figure in page.all("#ask_heads figure")) > 120
     page.one("#ask_heads button").click()
     seen = page.seen()
     assert seen["shown"] == ["playing"] and seen["letters"].split() == text and seen["answers"] == ["hen"]

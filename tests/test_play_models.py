@@ -137,6 +137,8 @@ def test_weight_is_moved_by_hand(page):
     assert weights(page)[7] == 0 and sum(weights(page)) == pytest.approx(1)
     assert dragged["weights"]["attention"][0][1:] == usual["weights"]["attention"][0][1:]
     assert int(dragged["answers"][0]) < 2 and dragged["answers"][1:] == ["3", "2"]
+    webdriver.ActionChains(page.driver).move_to_element(page.cell("attention", 0, 4)).perform()
+    assert not page.all("td.target")  # Nothing is being dragged any more.
     drag(page, (0, 8), (0, 2))
     row = weights(page)
     assert row[7] == row[8] == 0 and sum(row) == pytest.approx(1)  # What was moved before stays moved.

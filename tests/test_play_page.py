@@ -148,11 +148,12 @@ def test_a_phone_and_no_network(page):
     for view in ("ask", "row", "train", "vote"):
         page.go(view)
         assert page.js(TOO_WIDE) <= 0, view
-    pictures = [
-        page.box(page.find(f"lineup_{model}")) for model in range(3)
-    ]  # To be compared, before one votes.
+    pictures = [page.box(page.find(f"lineup_{model}")) for model in range(3)]
+    # To be compared, before one votes.
     assert len({picture["top"] for picture in pictures}) == 1 and pictures[0]["bottom"] < 740
     assert page.js("return performance.getEntriesByType('resource').length") == 0
+    page.screen(1920, 1000, mobile=False)  # In front of a class, cells are larger.
+    page.wait(lambda: page.box(page.find("lineup_0"))["height"] > 1.3 * pictures[0]["height"], 5)
 
 
 def test_what_is_printed_fits_on_a_sheet(page):

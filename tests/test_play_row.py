@@ -272,6 +272,7 @@ def test_a_cell_explains_itself_to_the_end(page):
         (said,) = re.findall(r"÷ ([\d.]+)", page.find("cell_rest").get_property("textContent"))
         assert float(said) == pytest.approx(np.sqrt(sums.var() + formula.EPSILON), rel=1e-3)
         np.testing.assert_allclose(numbers(page, "#cell .chances li"), 100 * chances, atol=0.5001)
+    assert page.one("#cell .chance").value_of_css_property("print-color-adjust") == "exact"
     shown = page.seen()
     page.find("cell_large").click()
     assert page.link.endswith("cell=attention,0,0,5&attention=1.5")

@@ -142,5 +142,7 @@ def test_the_page_trains_with_the_settings_of_main(page):
     defaults = test_readme.flags(1)
     settings = [float(defaults[flag]) for flag in ("--steps", "--batchsize", "--lr")]
     assert page.js("return [STEPS, BATCH, RATE]") == settings
+    told = page.one("#train details:last-of-type").get_property("textContent")
+    assert all(f"{number:,.0f} " in told for number in settings[:2])
     usual, after_a_score = page.js(UNSEEN)
     assert usual == after_a_score  # It never trains on what it is tested with.
