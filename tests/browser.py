@@ -58,10 +58,11 @@ DROP = """
     dataTransfer.items.add(new File([bytes], "mine.npz"));
     document.querySelector("footer").dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true }));
 """
+CALM = {"name": "prefers-reduced-motion", "value": "reduce"}
 USUAL = {  # What a test may have set, as it is without that.
     "Emulation.clearDeviceMetricsOverride": {},
     "Emulation.setTouchEmulationEnabled": {"enabled": False},
-    "Emulation.setEmulatedMedia": {"features": []},
+    "Emulation.setEmulatedMedia": {"media": "", "features": []},
     "Emulation.setScriptExecutionDisabled": {"value": False},
 }
 
@@ -89,8 +90,7 @@ class Page:
 
     def stand_still(self):
         """Be a user who wants nothing to move."""
-        calm = {"name": "prefers-reduced-motion", "value": "reduce"}
-        self.command("Emulation.setEmulatedMedia", features=[calm])
+        self.command("Emulation.setEmulatedMedia", features=[CALM])
 
     def js(self, script, *arguments):
         """Run a script and return what it returns."""

@@ -1,12 +1,15 @@
 """The pictures of the programs, as a notebook would show them, and of the lessons; what one sees in them."""
 
+import io
 import pathlib
 import re
 
 import numpy as np
 import program
 import pytest
+from experiments import drawing
 from matplotlib import colors, patches, pyplot
+from PIL import Image
 
 
 @pytest.fixture
@@ -161,3 +164,21 @@ def is_like(colour, other):
     """Return whether two colours have the same hue; one may be darker, to be read."""
     hues = [colors.rgb_to_hsv(colors.to_rgb(each))[0] for each in (colour, other)]
     return abs(hues[0] - hues[1]) < 0.05
+
+
+def check_committed(figure, path, but_for=()):
+    """Check that a figure looks as a picture of a page does, but for what is inside some of its axes.
+
+    Each version of matplotlib sets letters a little differently: of a picture by another one, only the size.
+    """
+    file = io.BytesIO()
+    figure.savefig(file, dpi=drawing.WIDTH / figure.get_figwidth())
+    file.seek(0)
+    drawn, committed = pyplot.imread(file), pyplot.imread(path)
+    assert drawn.shape == committed.shape
+    for axes in but_for:
+        left, down, right, up = (axes.get_position().extents * np.tile(drawn.shape[1::-1], 2)).astype(int)
+        inside = slice(-up - 5, 5 - down), slice(left - 5, right + 5)
+        drawn[inside] = committed[inside]
+    if Image.open(path).text["Software"] == Image.open(file).text["Software"]:
+        np.testing.assert_allclose(drawn, committed, atol=0.1)

@@ -35,10 +35,23 @@ WITHOUT_TRAINING = {
 MEANINGS = {"query": drawing.QUERY, "key": drawing.KEY, "weight": drawing.WEIGHT, "value": drawing.VALUE}
 
 
+IMAGES = {path.stem: path for path in programs.ROOT.glob("[123]_*/images/*.png")}
+
+
 @functools.cache
+def all_drawn():
+    """Return what is drawn without training, a dict: the task and the figure of each picture."""
+    drawn = {}
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(pictures, "save", lambda figure, task, name: drawn.update({name: (task, figure)}))
+        monkeypatch.setattr(pictures, "draw_heatmaps", lambda: None)
+        pictures.draw()
+    return drawn
+
+
 def draw(name):
     """Return the figure of a picture that needs no training."""
-    return WITHOUT_TRAINING[name]()
+    return all_drawn()[name][1]
 
 
 @pytest.fixture(autouse=True)
@@ -53,15 +66,20 @@ def closed():
 
 def test_each_picture_of_a_page_is_drawn_and_no_other():
     """Those of the page to play with are filmed."""
-    of_many = [picture.__name__ for drawn in pictures.OF_MANY.values() for picture in drawn]
-    names = {*WITHOUT_TRAINING, *of_many, "ask", *(picture for *_, picture in pictures.HEATMAPS)}
+    of_many = [picture.__name__ for group in pictures.OF_MANY.values() for picture in group]
+    names = {*all_drawn(), *of_many, "ask", *(picture for *_, picture in pictures.HEATMAPS)}
     shown = [re.findall(r"images/(\w+)\.", page.read_text(encoding="utf-8")) for page in figures.PAGES]
-    assert {path.stem for path in programs.ROOT.glob("[123]_*/images/*")} == names == set(sum(shown, []))
+    assert {*IMAGES} == names == set(sum(shown, []))
 
 
 @pytest.mark.parametrize("name", WITHOUT_TRAINING)
-def test_a_picture_can_be_read(name):
-    """Numbers stand out from their cells, a word has the colour of its meaning, and bars have one scale."""
+def test_a_picture_is_that_of_the_page_and_can_be_read(name):
+    """Numbers stand out from their cells, a word has the colour of its meaning, and bars have one scale.
+
+    Whoever changes a picture runs `python -m tests.experiments.pictures`, looks at it and commits it.
+    """
+    assert IMAGES[name].parent.parent == programs.script(all_drawn()[name][0]).parent
+    drawings.check_committed(draw(name), IMAGES[name])
     page, scales = draw(name).axes[0], []
     numbers = [text for text in page.texts if drawings.number(text) is not None]
     for text in numbers:
@@ -161,37 +179,12 @@ NUMBERS = {  # Of a picture, line by line.
     "transformer_flow": [[OF_CAT], OF_NAMES],
     "transformer_heads": [*OF_NAMES[:, None], [OF_CAT]],
 }
-LOOKS = {  # Which line of a page has the words, from which to which of them orange lines lead, and weights.
-    "words": (-1, [(0, 2), (1, 2), (2, 2)], SHE.weights),
-    "recurrent": (-1, [(0, 1), (1, 1), (2, 1)], DECODER[1].weights),
-    "memory": (1, [(6, 3), (2, 3)], (1, 0.5)),
-    "transformer_flow": (-1, [(1, 2), (3, 4), (5, 6), (7, 8), (4, 9)], (*OF_NAMES, OF_CAT)),
-}
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers(name):
     for line, expected in zip(drawings.numbers(draw(name)), NUMBERS[name], strict=True):
         assert line == pytest.approx([*expected], abs=0.00501)
-
-
-@pytest.mark.parametrize("name", LOOKS)
-def test_a_line_is_as_thick_as_its_weight(name):
-    row, looks, weights = LOOKS[name]
-    words = [text.get_position()[0] for text in drawings.lines(draw(name))[row]]
-    ends, widths = drawings.arrows(draw(name).axes[0], drawing.WEIGHT)
-    assert ends[..., 0] == pytest.approx(np.array(words)[looks], abs=0.5)
-    assert (np.argsort(widths) == np.argsort(weights)).all()
-
-
-def test_a_cell_of_a_heatmap_has_the_colour_of_its_weight():
-    page, there = draw("transformer_heads").axes[0], np.tri(9, dtype=bool)
-    weights = np.concatenate([OF_PETS[there], OF_QUESTION[there]]).astype(float)
-    colours = [cell.get_facecolor() for cell in page.patches]
-    np.testing.assert_allclose(colours, pictures.BRIGHT(weights), atol=0.02)
-    for text in page.texts:
-        if weight := drawings.number(text):
-            assert drawings.colour_below(text) == pytest.approx(pictures.BRIGHT(weight)[:3], abs=0.02)
 
 
 def test_dot_products_and_softmax():
@@ -220,33 +213,6 @@ def test_clock_hands():
         assert (across, -down) == pytest.approx((np.sin(angle), np.cos(angle)))
 
 
-def test_a_norm_stands_beside_the_rail_or_on_it():
-    """Before its part, or after the sum of part and rail: each lower place on the page comes earlier."""
-    found = {}
-    for text in draw("block").axes[0].texts:
-        found.setdefault(text.get_text(), []).append(text.get_position())
-    norms, sums = (np.array(sorted(found[name])).reshape(2, 2, 2) for name in ("norm", "+"))
-    parts = np.array(sorted(found["attention"] + found["dense,\nReLU, dense"])).reshape(2, 2, 2)
-    assert (norms[0, :, 0] == parts[0, :, 0]).all() and (norms[1, :, 0] == sums[1, :, 0]).all()
-    assert (norms[0, :, 1] > parts[0, :, 1]).all() and (norms[1, :, 1] < sums[1, :, 1]).all()
-    ends, _ = drawings.arrows(draw("block").axes[0], drawing.GREY)  # From each part to the sum on its rail.
-    assert ends[:, 0, 0] == pytest.approx(parts.reshape(4, 2)[:, 0])
-    assert np.sort(ends[:, 1], axis=0) == pytest.approx(np.sort(sums.reshape(4, 2), axis=0), abs=0.5)
-
-
-def test_regions():
-    """Each word lights up the regions by their weights, most of all one that shows its thing."""
-    scene, things = diagrams.scene(), list(diagrams.THINGS)
-    _, plain, *planes = draw("regions").axes
-    assert np.ptp(plain.images[0].get_alpha()) == 0
-    for plane, word in zip(planes, ("cat", "tree", "sun"), strict=True):
-        share = (scene == things.index(word)).reshape(6, 80, 10, 80).mean(axis=(1, 3))
-        weights = special.softmax(8 * share / len(things) ** 0.5)
-        light = plane.images[0].get_alpha()[40::80, 40::80]
-        assert light.argmax() == share.argmax() and share.max() > 0.8
-        assert (light - 0.12) / 0.88 * weights.max() == pytest.approx(weights)
-
-
 # --- Of trained models ----------------------------------------------------------------------------------
 
 
@@ -267,10 +233,6 @@ def test_each_training_run_is_a_dot():
         dots = [line.get_xdata() for line in plane.lines if line.get_marker() == "o"]
         (guessed,) = (line.get_xdata()[0] for line in plane.lines if line.get_linestyle() == "--")
         assert guessed == 100 * transformer.guesser(4 if "four" in head else 8)
-        for row, name in enumerate(pictures.RUNS):  # Which stands at the height of its dots.
-            (text,) = (one for one in page.texts if one.get_text() == name)
-            height = page.transData.transform(text.get_position())[1]
-            assert height == pytest.approx(plane.transData.transform((0, row))[1], abs=20)
         drawn = [measuring.percent(np.array(rights) / 100) for rights in dots]
         assert drawn == [cells[label, head] for label in pictures.RUNS.values()]
 
@@ -284,7 +246,9 @@ def of_the_page(name):
 
 def curves(picture, cache, named=()):
     """Return what the lines of a chart show, a list of arrays; texts with these words have their colours."""
-    axes = picture(cache).axes[1]
+    figure = picture(cache)
+    axes = figure.axes[1]
+    drawings.check_committed(figure, IMAGES[picture.__name__], but_for=[axes])
     texts = [text for word in named for text in axes.texts if text.get_text() == word]
     for text, line in zip(texts, axes.lines, strict=False):
         assert drawings.is_like(text.get_color(), line.get_color())

@@ -1,11 +1,11 @@
 """The page to play with as a whole: addresses, the focus, a phone, paper, in another page, a saved copy."""
 
-import itertools
 import re
 
 import browser
 import drawings
 import numpy as np
+import pytest
 from matplotlib import colors
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
@@ -23,17 +23,76 @@ INSIDE = """
     const fits = shown.every((box) => box.left >= card.left && box.right <= card.right);
     return shown.length > 8 && fits && card.width;
 """
-# Of parts, a colour; and of all that is written, the colour and that of what is below it.
+# Of parts, a colour, [red, green, blue] from 0 to 1.
 PAINTED = """
-    const numbers = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
-    const colourOf = (part, property) => getComputedStyle(part)[property];
-    const isClear = (part) => colourOf(part, "backgroundColor") === "rgba(0, 0, 0, 0)" && part.parentElement;
-    const below = (part) => (isClear(part) ? below(part.parentElement) : colourOf(part, "backgroundColor"));
-    const written = [...document.querySelectorAll("h1, p, small, b, a, summary, button, label, .word")]
-        .filter((part) => part.checkVisibility({ opacityProperty: true }) && part.textContent);
-    const one = (query) => document.querySelector(query);
-    return [arguments[0].map(([query, property]) => numbers(colourOf(one(query), property))),
-        written.map((part) => [colourOf(part, "color"), below(part)].map(numbers))];
+    const colourOf = ([query, property]) => getComputedStyle(document.querySelector(query))[property];
+    return arguments[0].map((part) => colourOf(part).match(/[\\d.]+/g).map((part) => part / 255));
+"""
+# What a reader would stumble over in the view in sight: what is written too small, too pale, outside, or over
+# something else; what one presses that is too small, or covered; bars and cells that cannot be told from what
+# is below them, or are not printed.
+FAULTS = """
+    const faults = [];
+    const find = (is, what, part) => is && faults.push([what, part.outerHTML.slice(0, 99)].join(": "));
+    const isSeen = (part) => part.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+        && !part.closest(".hidden");
+    const all = document.querySelectorAll("header *, main > :not([hidden]) *, footer *");
+    const numbers = (colour) => colour.match(/[\\d.]+/g).map((part, index) =>
+        (index < 3 && !colour.startsWith("color(") ? part / 255 : Number(part)));
+    const colourOf = (part) => numbers(getComputedStyle(part).backgroundColor);
+    const below = (part) => (colourOf(part)[3] === 0 && part.parentElement ? below(part.parentElement)
+        : colourOf(part));
+    const linear = (part) => (part <= 0.04 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    const luminance = (colour) => dot(colour.slice(0, 3).map(linear), [0.2126, 0.7152, 0.0722]);
+    const written = [];
+    for (const part of [...all].filter(isSeen)) {
+        const style = getComputedStyle(part);
+        const own = [...part.childNodes].filter((node) => node.nodeType === 3 && node.textContent.trim());
+        if (own.length && parseFloat(style.fontSize)) {
+            const range = document.createRange();
+            range.setStartBefore(own[0]);
+            range.setEndAfter(own[own.length - 1]);
+            const { left, right } = range.getBoundingClientRect();
+            written.push([part, [...range.getClientRects()]]);
+            const ink = numbers(part.ownerSVGElement ? style.fill : style.color);
+            const shades = [ink, below(part)].map(luminance);
+            const contrast = (Math.max(...shades) + 0.05) / (Math.min(...shades) + 0.05);
+            find(contrast < 4.5 && !part.closest("[aria-disabled=true]"), "pale", part);
+            find(parseFloat(style.fontSize) < 9.5, "small", part);
+            find((left < 0 || right > innerWidth + 1) && !part.closest(".box"), "outside", part);
+        }
+        if (part.matches("button, a, select, input, summary, .word")) {
+            const { left, right, top, bottom, width, height } = part.getBoundingClientRect();
+            const hit = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+            find(!hit || !part.contains(hit) && !hit.contains(part), "covered", part);
+            find(Math.min(width, height) < 18, "tiny", part);
+        }
+        if (part.style.width || part.style.backgroundColor) {
+            find(String(below(part)) === String(below(part.parentElement)), "unseen", part);
+            find(matchMedia("print").matches && style.printColorAdjust !== "exact", "unprinted", part);
+        }
+    }
+    const isOver = (one, other) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > 2
+        && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > 5;
+    written.forEach(([part, boxes], index) => written.slice(index + 1).forEach(([other, others]) =>
+        find(!part.contains(other) && boxes.some((one) => others.some((another) => isOver(one, another))),
+            `over ${other.textContent}`, part)));
+    return faults;
+"""
+# Go to a view, and open what can be opened in it, but for what a phone would show above it.
+OPEN = """
+    location.hash = arguments[0];
+    Shell.readAddress();
+    for (const part of document.querySelectorAll("main > :not([hidden]) details")) {
+        part.open = true;
+    }
+    const open = { ask: () => Ask.draw(), row: () => Row.steps.go(5), vote: () => Vote.reveal(),
+        model: () => onPhone() || Models.openSheet(), train: () => {} };
+    open[Shell.view.id]();
+"""
+SETTLED = """
+    const [moving] = document.getAnimations().filter((one) => one.playState === "running");
+    return !moving && (Shell.view !== Vote || !document.getElementById("moral").hidden);
 """
 FILL, EDGE = "backgroundColor", "borderTopColor"
 MEANINGS = {
@@ -56,25 +115,33 @@ MEANINGS = {
 }
 
 
-def test_a_colour_has_one_meaning_and_all_is_read_in_light_and_in_dark(page):
-    """The lessons' colours, each by its hue. Paper is always light."""
+# The width of the screen, the medium, and what a user has set.
+LOOKS = {
+    "light": (1280, "screen", {"prefers-color-scheme": "light"}),
+    "dark": (390, "screen", {"prefers-color-scheme": "dark"}),
+    "contrast": (1920, "screen", {"forced-colors": "active"}),
+    "paper": (700, "print", {"prefers-color-scheme": "dark"}),
+}
+VIEWS = ("ask", "row", "row=counting", "vote", "model", "model=transformer", "train")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_everything_can_be_read_and_a_colour_has_one_meaning(look, page):
+    """With all that can be opened open: the lessons' colours, each by its hue. Paper is always light."""
+    width, media, features = LOOKS[look]
+    page.screen(width, 3000, mobile=False)
+    features = [{"name": name, "value": value} for name, value in features.items()]
+    page.command("Emulation.setEmulatedMedia", media=media, features=[*features, browser.CALM])
     hues = {"query": 0.115, "key": 0.561, "weight": 0.074, "value": 0.454}
-    for view, scheme in itertools.product(MEANINGS, ("light", "dark")):
-        features = {"prefers-reduced-motion": "reduce", "prefers-color-scheme": scheme}.items()
-        features = [{"name": name, "value": value} for name, value in features]
-        page.command("Emulation.setEmulatedMedia", features=features)
-        page.visit(f"#{view}")
-        for meaning, parts in MEANINGS[view].items():
-            painted, written = page.js(PAINTED, parts)
-            for hue in colors.rgb_to_hsv(painted)[:, 0]:
-                assert min(hues, key=lambda one, hue=hue: abs(hues[one] - hue)) == meaning, (view, scheme)
-        shades = drawings.luminance(written) + 0.05
-        assert (shades.max(axis=1) / shades.min(axis=1)).min() >= 4.5, (view, scheme)
-        assert (np.median(shades[:, 1]) > 0.5) == (scheme == "light")
-    page.command("Emulation.setEmulatedMedia", media="print", features=features)
-    assert drawings.luminance(page.js(PAINTED, [["body", FILL]])[0]) > 0.5
-    assert not page.one("nav").is_displayed()
-    page.command("Emulation.setEmulatedMedia", media="")
+    for view in VIEWS:
+        page.js(OPEN, view)
+        page.wait(lambda: page.js(SETTLED))
+        assert page.js(FAULTS) == [], view
+        for meaning, parts in MEANINGS.get(view, {}).items() if look != "contrast" else ():
+            for hue in colors.rgb_to_hsv(page.js(PAINTED, parts))[:, 0]:
+                assert min(hues, key=lambda one, hue=hue: abs(hues[one] - hue)) == meaning, view
+    assert (drawings.luminance(page.js(PAINTED, [["body", FILL]])[0]) > 0.5) == (look != "dark")
+    assert page.one("nav").is_displayed() == (look != "paper")
 
 
 def test_addresses_and_the_way_back(page):

@@ -139,10 +139,9 @@ def new_chart(title, across, up, **settings):
 
 
 def save(figure, task, name):
-    """Write a figure to the images of a task."""
+    """Write a figure to the images of a task, with the version of matplotlib that has drawn it."""
     path = programs.script(task).parent / "images" / f"{name}.png"
-    small = {"metadata": {"Software": None}, "pil_kwargs": {"optimize": True}}
-    figure.savefig(path, dpi=WIDTH / figure.get_figwidth(), **small)
+    figure.savefig(path, dpi=WIDTH / figure.get_figwidth(), pil_kwargs={"optimize": True})
     pyplot.close(figure)
 
 
