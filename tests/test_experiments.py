@@ -141,6 +141,14 @@ def test_each_command_of_an_exercise_asks_models_that_are_trained(task):
     assert setups and set(setups) <= set(SETUPS)
 
 
+def test_the_results_of_the_exercises_are_those_of_all_models_that_are_asked():
+    for lesson in LESSONS:
+        text = results.path(f"lesson_{lesson}").read_text(encoding="utf-8").partition("### The exercises")[2]
+        for _, _, cell in results.tables(text):
+            of = np.array(re.findall(r"(\d+) of (\d+)", cell), int)
+            assert of[:, 0].sum() == of[0, 1] == len(exercises.SEEDS)
+
+
 # --- The trainings --------------------------------------------------------------------------------------
 
 

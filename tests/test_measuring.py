@@ -66,11 +66,13 @@ def test_a_label_says_what_is_trained():
         named = re.findall(r"\b[A-Z](?: \d)?(?=\W|$)", label.split(":")[0])
         assert named == (setup.edit.split("+") if setup.edit else []), label
         assert ("4,000" in label) <= ("--steps 4000" in setup.flags), label
+        assert all(flags in setup.flags for flags in re.findall(r"(?<!without )`(--.*?)`", label)), label
 
 
 class OneRun(trainings.ModelCache):
     """One training run of each program, that of the page; where it has none, another of the same task."""
 
+    asked = set()  # Which models: (setup, seeds).
     usual = {1: "counting", 2: "difference_self_att", 3: "signal_pos_enc", "transformer": "transformer"}
 
     def there(self, setup):
@@ -81,7 +83,11 @@ class OneRun(trainings.ModelCache):
     def checkpoint(self, setup, seed):
         return self.there(setup)[1]
 
+    def train(self, setups_and_seeds):
+        """Nothing."""
+
     def models(self, setup, seeds):
+        self.asked.add((setup, tuple(seeds)))
         setup, path = self.there(setup)
         if path not in self.loaded:
             self.loaded[path] = programs.load_model(self.module(setup.task, setup.edit), path)
@@ -99,16 +105,26 @@ ELSEWHERE = re.compile(
 
 
 def measured(text):
-    """Return a dict from (title, label, head) to median, least, most and the unit of the last digit."""
-    found = {}
+    """Return a dict from (title, label, head) to median, least, most and the unit of the last digit.
+
+    And a list of what else is said: in other cells, and in sentences.
+    """
+    found, said = {}, [line for line in text.splitlines() if line and line[0] not in "|-#"]
     for section in text.split("\n### ")[1:]:
         title, _, rest = section.partition("\n")
         for label, head, cell in results.tables(rest):
-            if results.RANGE.fullmatch(cell) and not any(map(ELSEWHERE.search, (title, label, head))):
+            if not results.RANGE.fullmatch(cell):
+                said.append(f"{label}: {cell}")
+            elif not any(map(ELSEWHERE.search, (title, label, head))):
                 numbers = re.findall(r"-?\d[\d.]*(?:e-\d+)?", cell)
                 unit = 10.0 ** -len(numbers[0].partition("e")[0].partition(".")[2])
                 found[title, label, head] = *map(float, numbers), unit
-    return found
+    return found, said
+
+
+def without_digits(line):
+    """Return a line with a 0 for each digit, up to what is said of more than one training run."""
+    return re.sub(r"\d", "0", re.split(r" \d+ of |\]|\d[\d.]*%? to ", line)[0])
 
 
 @pytest.mark.parametrize("lesson", experiments.LESSONS)
@@ -123,13 +139,17 @@ def test_what_is_measured_of_one_training_run_is_about_what_the_results_say(
     monkeypatch.setattr(transformer, "texts_of", lambda model, samples=500: texts_of(model, 500))
     inside = LESSONS[2].interventions  # No model here has read nothing.
     monkeypatch.setattr(inside, "blind_states", inside.first_states)
-    experiments.LESSONS[lesson].report(OneRun(tmp_path, [1]))
-    report = measured(capsys.readouterr().out)
-    of_all = measured(results.path(f"lesson_{lesson}").read_text(encoding="utf-8"))
+    cache = OneRun(tmp_path, [1])
+    experiments.report([lesson], cache, types.SimpleNamespace(seeds=[1], pictures=False))
+    report, said = measured(capsys.readouterr().out)
+    of_all, said_of_all = measured(results.path(f"lesson_{lesson}").read_text(encoding="utf-8"))
     assert report.keys() == of_all.keys()
     for place, (_, least, most, unit) in of_all.items():
         far = max(most - least, unit)
         assert least - far <= report[place][0] <= most + far, (place, report[place])
+    known = [without_digits(line) for line in said_of_all]
+    assert [line for line in said if not any(one.startswith(without_digits(line)) for one in known)] == []
+    assert {(setup, tuple(seeds)) for setup, seeds in experiments.LESSONS[lesson].SETUPS} <= cache.asked
 
 
 # --- Lesson 1 -------------------------------------------------------------------------------------------
