@@ -286,6 +286,7 @@ def test_a_full_run_writes_each_lesson_and_one_lesson_only_itself(tmp_path, monk
     assert "figures" in capsys.readouterr().out and program.files(tmp_path) == ["lesson_one.md", "speed.md"]
     arguments.seeds = None
     experiments.report(["two"], cache, arguments)
+    assert re.match(r"\w[^,\[]*, \d+ cores; Python [\d.]+, tensorflow [\d.]+", results.machine())
     assert results.machine() in (tmp_path / "lesson_two.md").read_text(encoding="utf-8")
     assert "Another machine" in (tmp_path / "lesson_one.md").read_text(encoding="utf-8")
     experiments.report(["one", "two"], cache, arguments)
