@@ -64,7 +64,7 @@ FAULTS = """
             find(!hit || !part.contains(hit) && !hit.contains(part), "covered", part);
             find(Math.min(width, height) < 18, "tiny", part);
         }
-        find(part.matches("html, .box") && isWide(part), "wide", part);
+        find(part.matches("html, .box, .picture") && isWide(part), "wide", part);
         if (part.style.width || part.style.backgroundColor) {
             find(String(below(part)) === String(below(part.parentElement)), "unseen", part);
             find(matchMedia("print").matches && style.printColorAdjust !== "exact", "unprinted", part);
@@ -91,6 +91,48 @@ OPEN = """
 SETTLED = """
     const [moving] = document.getAnimations().filter((one) => one.playState === "running");
     return !moving && (Shell.view !== Vote || !document.getElementById("moral").hidden);
+"""
+# Use all that one can use in the view in sight, one after the other; what does nothing, and who loses the focus.
+USED = """
+    const faults = [], used = new Set(), { view } = Shell;
+    const all = (query) => [...document.querySelectorAll(`main > :not([hidden]) ${query}`)];
+    const fields = () => all(":is(input, select)").map((one) => [one.value, one.checked]);
+    const state = () => [document.querySelector("main").innerHTML, fields(), location.hash,
+        JSON.stringify(sessionStorage)].join();
+    const nameOf = (one) => one.id || one.className + one.textContent + one.dataset.step;
+    const isNew = (one) => one.checkVisibility({ visibilityProperty: true }) && !used.has(nameOf(one))
+        && !one.matches("[aria-disabled=true], [aria-pressed=true], [type=file], [role=slider]");
+    const others = { range: (one) => one.max - one.value, number: () => 7, text: () => "AB" };
+    for (let one; one = all(":is(button, input)").find(isNew) || all("select").find(isNew);) {
+        used.add(nameOf(one));
+        const before = state();
+        one.focus();
+        if (one.matches("button, [type=checkbox]")) {
+            one.click();
+        } else {
+            const other = [...one.options || []].find((option) => option.value !== one.value);
+            one.value = other ? other.value : others[one.type](one);
+            one.dispatchEvent(new Event("input"));
+            one.dispatchEvent(new Event("change"));
+        }
+        if (state() === before) {
+            faults.push(`Nothing: ${nameOf(one)}`);
+        }
+        if (!document.activeElement.matches("main *")) {
+            faults.push(`Lost: ${nameOf(one)}`);
+        }
+        Shell.go(view);
+    }
+    return [faults, [...used]];
+"""
+TYPED = """
+    window.told = [];
+    const announced = document.getElementById("announced");
+    new MutationObserver(() => told.push(announced.textContent)).observe(announced, { childList: true });
+    for (const text of ["A", "AB", "ABC"]) {
+        arguments[0].value = text;
+        arguments[0].dispatchEvent(new Event("input"));
+    }
 """
 FILL, EDGE = "backgroundColor", "borderTopColor"
 MEANINGS = {
@@ -140,6 +182,23 @@ def test_everything_can_be_read_and_a_colour_has_one_meaning(look, page):
                 assert min(hues, key=lambda one, hue=hue: abs(hues[one] - hue)) == meaning, view
     assert (drawings.luminance(page.js(PAINTED, [["body", FILL]])[0]) > 0.5) == (look != "dark")
     assert page.one("nav").is_displayed() == (look != "paper")
+
+
+@pytest.mark.parametrize("view", ["ask", "row", "vote", "vote=class", "model", "model=transformer", "train"])
+def test_all_that_can_be_used_does_something_and_the_focus_is_not_lost(view, page):
+    page.stand_still()
+    page.visit(f"#{view}")
+    faults, used = page.js(USED)
+    assert faults == [] and len(used) >= 5
+
+
+@pytest.mark.parametrize(("view", "field"), [("vote=class", "vote_letters"), ("model", "letters")])
+def test_while_one_types_nothing_is_announced(view, field, page):
+    """Whoever hears the page hears of the last letters, when one rests."""
+    page.visit(f"#{view}")
+    page.js(TYPED, page.find(field))
+    page.wait(lambda: page.js("return told.length"))
+    assert len(page.js("return told")) == 1
 
 
 def test_addresses_and_the_way_back(page):

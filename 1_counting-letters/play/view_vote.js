@@ -34,7 +34,14 @@ const Vote = {
     $("vote_usual").onclick = () => setLetters(usual(counting));
     $("in_class").onchange = () => Vote.switchTo($("in_class").checked);
     onPress("show", Vote.reveal);
-    onPress("again", () => (Vote.inClass && Vote.sum() ? Vote.ask(true) : Vote.newVote()));
+    onPress("again", () => {
+      if (Vote.inClass && Vote.sum()) {
+        Vote.ask(true);
+      } else {
+        Vote.newVote();
+        $($("again").hidden ? "vote_0" : "again").focus();
+      }
+    });
     $("again_yes").onclick = () => {
       Vote.newVote();
       $("again").focus();
