@@ -92,7 +92,7 @@ SETTLED = """
     const [moving] = document.getAnimations().filter((one) => one.playState === "running");
     return !moving && (Shell.view !== Vote || !document.getElementById("moral").hidden);
 """
-# Use all that one can use in the view in sight, one after the other; what does nothing, and who loses the focus.
+# Use all that can be used in the view in sight, one after the other; what does nothing, or loses the focus.
 USED = """
     const faults = [], used = new Set(), { view } = Shell;
     const all = (query) => [...document.querySelectorAll(`main > :not([hidden]) ${query}`)];
@@ -123,6 +123,7 @@ USED = """
         }
         Shell.go(view);
     }
+    sessionStorage.clear();
     return [faults, [...used]];
 """
 TYPED = """
