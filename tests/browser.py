@@ -234,6 +234,7 @@ def page(browser):
     """Return the page at its second view, a model; in the end, nothing may have been thrown."""
     browser.driver.get_log("browser")
     browser.visit("#model=counting")
+    browser.js("sessionStorage.clear()")  # Of another test's vote.
     yield browser
     for name, parameters in USUAL.items():
         browser.command(name, **parameters)

@@ -123,7 +123,6 @@ USED = """
         }
         Shell.go(view);
     }
-    sessionStorage.clear();
     return [faults, [...used]];
 """
 TYPED = """
