@@ -133,6 +133,7 @@ TYPED = """
         arguments[0].value = text;
         arguments[0].dispatchEvent(new Event("input"));
     }
+    setTimeout(() => { window.rested = true; }, 600);
 """
 FILL, EDGE = "backgroundColor", "borderTopColor"
 MEANINGS = {
@@ -197,7 +198,7 @@ def test_while_one_types_nothing_is_announced(view, field, page):
     """Whoever hears the page hears of the last letters, when one rests."""
     page.visit(f"#{view}")
     page.js(TYPED, page.find(field))
-    page.wait(lambda: page.js("return told.length"))
+    page.wait(lambda: page.js("return window.rested && told.length"))
     assert len(page.js("return told")) == 1
 
 
