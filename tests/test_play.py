@@ -101,11 +101,19 @@ def test_weights_that_are_fixed(page):
         agree(page.seen(), reference.fixed(inputs, 100), reference.weights, [3, 1, 2])
 
 
+HEADS = """
+    return [...document.querySelectorAll("#stage div[data-head]")].map((part) =>
+        [part.dataset.head, part.querySelector("h3").textContent.match(/\\d+/)[0]]);
+"""
+
+
 def test_the_transformer(page):
     """Each layer's slider by itself; the chances after every word; what comes later has no weight."""
     arrays, description = program.read(browser.checkpoint("transformer"))
     page.choose("transformer")
     words = program.load("transformer").vocabulary(4)
+    heads = page.js(HEADS)
+    assert len(heads) == 8 and all(name == str(int(head) + 1) for head, name in heads)
     texts = {  # After the questions, and at the end, one wants to know what comes next.
         "Anna dog Ben cat Cleo owl Dan hen Ben": [8],
         "eva rat Dan GOAT Eva rat Dan Goat Eva": [4, 6, 8],

@@ -9,6 +9,10 @@ import numpy as np
 import program
 
 
+# Nothing can be read of it.
+OPEN_FOLDER = "openFile({ name: 'a folder', arrayBuffer: () => Promise.reject(new Error()) })"
+
+
 def rewritten(path, **changes):
     """Return the bytes of a checkpoint with other arrays; None takes one out."""
     with np.load(path) as archive:
@@ -56,6 +60,8 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page
         message = page.open(path)
         assert "model.npz" in message and "\n" not in message and named in message
         assert page.seen() == before | {"message": message}
+    page.js(OPEN_FOLDER)
+    page.wait(lambda: "folder" in page.seen()["message"])
 
 
 def test_a_file_is_dropped_and_its_address_asks_for_it_again(trained, page):

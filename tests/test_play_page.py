@@ -118,7 +118,7 @@ USED = """
         if (state() === before) {
             faults.push(`Nothing: ${nameOf(one)}`);
         }
-        if (!document.activeElement.matches("main *")) {
+        if (!document.activeElement.matches("main *") || !document.activeElement.checkVisibility()) {
             faults.push(`Lost: ${nameOf(one)}`);
         }
         Shell.go(view);
