@@ -8,7 +8,6 @@ import browser
 import numpy as np
 import program
 
-
 # Nothing can be read of it.
 OPEN_FOLDER = "openFile({ name: 'a folder', arrayBuffer: () => Promise.reject(new Error()) })"
 
