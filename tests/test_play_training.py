@@ -99,6 +99,7 @@ def test_both_kinds_train_and_become_models(page):
     page.find("first_guess").click()
     page.wait(lambda: page.is_on("stop"))
     page.wait(lambda: page.is_on("start"), 120)
+    assert not page.is_on("stop")
     curves = page.js("return Train.pair.map(({ points }) => points)")
     for kind, least, curve in zip(("learnt", "equal"), (900, 850), curves, strict=True):
         losses = np.array(curve)
