@@ -178,7 +178,7 @@ def check_committed(figure, path, but_for=()):
     assert drawn.shape == committed.shape
     for axes in but_for:
         left, down, right, up = (axes.get_position().extents * np.tile(drawn.shape[1::-1], 2)).astype(int)
-        inside = slice(-up - 5, 5 - down), slice(left - 5, right + 5)
+        inside = slice(max(0, len(drawn) - up - 5), len(drawn) - down + 5), slice(max(0, left - 5), right + 5)
         drawn[inside] = committed[inside]
     if Image.open(path).text["Software"] == Image.open(file).text["Software"]:
         np.testing.assert_allclose(drawn, committed, atol=0.1)

@@ -1,6 +1,13 @@
 """The moving picture of the front page: it is filmed with the page as it is now."""
 
+import numpy as np
 from experiments import film
+
+# The weights as they are drawn, those that they should be, and the width of the pointer.
+DRAWN = """
+    const { width } = document.querySelector("#pointer path").getBoundingClientRect();
+    return [Ask.drawn.last, Ask.weights, pointer.hidden ? 99 : width];
+"""
 
 
 def test_ben_has_the_cat_then_the_owl_then_a_guess(page, monkeypatch):
@@ -8,13 +15,17 @@ def test_ben_has_the_cat_then_the_owl_then_a_guess(page, monkeypatch):
     saved = {}
 
     class Answer(str):
-        """What is read in the place of a picture: its scale and its answer."""
+        """What is read in the place of a picture: its scale, its answer, and whether it has come to rest."""
 
         def save(self, path, **_):
             saved[path.name] = self
 
     def picture(self, scale=1):
-        return Answer(f"{scale} {page.find('ask_answer').get_attribute('data-answer')}")
+        drawn, weights, pointer = page.js(DRAWN)
+        return Answer(
+            f"{scale} {page.find('ask_answer').get_attribute('data-answer')}"
+            f"{'' if np.allclose(drawn, weights) and pointer > 9 else ', moving'}"
+        )
 
     monkeypatch.setattr(film.Film, "picture", picture)
     monkeypatch.setattr(film.Film, "save", lambda self, path: saved.update({path.name: self.frames}))

@@ -107,15 +107,19 @@ ELSEWHERE = re.compile(
 def measured(text):
     """Return a dict from (title, label, head) to median, least, most and the unit of the last digit.
 
-    And a list of what else is said: in other cells, and in sentences.
+    They are None for a model that the page does not have. And a list of what else is said: sentences, other
+    cells, and of whom each run is listed.
     """
     found, said = {}, [line for line in text.splitlines() if line and line[0] not in "|-#"]
+    said += [line.rpartition(":")[0] for line in text.splitlines() if line.startswith("- ")]
     for section in text.split("\n### ")[1:]:
         title, _, rest = section.partition("\n")
         for label, head, cell in results.tables(rest):
             if not results.RANGE.fullmatch(cell):
                 said.append(f"{label}: {cell}")
-            elif not any(map(ELSEWHERE.search, (title, label, head))):
+            elif any(map(ELSEWHERE.search, (title, label, head))):
+                found[title, label, head] = None
+            else:
                 numbers = re.findall(r"-?\d[\d.]*(?:e-\d+)?", cell)
                 unit = 10.0 ** -len(numbers[0].partition("e")[0].partition(".")[2])
                 found[title, label, head] = *map(float, numbers), unit
@@ -144,11 +148,12 @@ def test_what_is_measured_of_one_training_run_is_about_what_the_results_say(
     report, said = measured(capsys.readouterr().out)
     of_all, said_of_all = measured(results.path(f"lesson_{lesson}").read_text(encoding="utf-8"))
     assert report.keys() == of_all.keys()
-    for place, (_, least, most, unit) in of_all.items():
+    for place, (_, least, most, unit) in ((place, cell) for place, cell in of_all.items() if cell):
         far = max(most - least, unit)
         assert least - far <= report[place][0] <= most + far, (place, report[place])
     known = [without_digits(line) for line in said_of_all]
     assert [line for line in said if not any(one.startswith(without_digits(line)) for one in known)] == []
+    assert len(said) == len(said_of_all) - 1  # But for the machine.
     assert {(setup, tuple(seeds)) for setup, seeds in experiments.LESSONS[lesson].SETUPS} <= cache.asked
 
 
@@ -218,7 +223,10 @@ def test_the_cases_of_lesson_2_stand_for_all_sequences():
 
 
 def test_a_pair_for_patching_differs_in_one_count():
-    interventions = LESSONS[2].interventions
+    """And where a step has read nothing, it has its query."""
+    interventions, model = LESSONS[2].interventions, of_the_page("difference_self_att")
+    states, blind = interventions.first_states(model), interventions.blind_states(model)
+    assert (blind[:, :3] == states[:, :3]).all() and (blind[:, 3] == model.query[0, 3]).numpy().all()
     answers = interventions.cases().answers
     larger = (answers[:, 0] < answers[:, 1]).astype(int)
     first, second, weights = interventions.patch_pairs(answers[:, 3] > 0, larger)

@@ -260,14 +260,18 @@ def test_many_models_in_pictures(monkeypatch):
     counting, signal = of_the_page("counting"), of_the_page("signal_pos_enc")
     weights = play.weights("counting", measuring.spell(1, pictures.SHOWN[1]).inputs[0])["attention"]
     three = [*counting.models()[:2], *of_the_page("counting_equal").models()[:1]]  # The median is the first.
-    drawn = drawings.numbers(pictures.lineup(types.SimpleNamespace(models=lambda *_: three)))
+    figure = pictures.lineup(types.SimpleNamespace(models=lambda *_: three))
+    drawings.check_committed(figure, IMAGES["lineup"], but_for=figure.axes)
+    drawn = drawings.numbers(figure)
     np.testing.assert_allclose(drawn, [*weights] * 3, atol=0.00501)
     equal, formula, *measured = curves(pictures.counting_curve, counting)
     assert equal == pytest.approx(np.arange(11) / 10) and len(measured) == 3
     assert measured[0] == pytest.approx(formula, abs=0.01)
     plain, one_layer = of_the_page("signal"), lesson_3.setup()  # In the place of six.
     cache = types.SimpleNamespace(models=lambda each, _: (signal if each == one_layer else plain).models())
-    for plane, name in zip(pictures.layers(cache).axes[1:], ("signal_pos_enc", "signal"), strict=True):
+    figure = pictures.layers(cache)
+    drawings.check_committed(figure, IMAGES["layers"], but_for=figure.axes[1:])
+    for plane, name in zip(figure.axes[1:], ("signal_pos_enc", "signal"), strict=True):
         (weights,) = play.weights(name, measuring.spell(3, pictures.SHOWN[3]).inputs[0])["attention"]
         assert drawings.bars(plane) == pytest.approx(weights, abs=1e-5)
 

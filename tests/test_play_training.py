@@ -1,6 +1,7 @@
 """The page to play with trains as main.py does: its gradients, its Adam, its results."""
 
 import math
+import re
 
 import numpy as np
 import program
@@ -117,7 +118,7 @@ def test_both_kinds_train_and_become_models(page):
     assert right in guess.text and guess.get_attribute("data-counts") == "true"
     assert page.find("first_guess").get_attribute("data-guess") in guess.text
     page.find("start").click()
-    page.wait(lambda: page.js("return Train.pair[0].training.step"))
+    page.wait(lambda: re.search(r"\d\d+ of", page.find("progress").text))
     page.find("stop").click()
     page.wait(lambda: len(page.all("#runs tr")) == 5)
     step = page.js("return Train.pair[1].training.step")
