@@ -75,6 +75,18 @@ def test_a_place_that_is_not_there_exactly_once_is_refused():
             edits.apply(source, diff)
 
 
+def test_an_edit_stands_on_its_page_once_and_has_one_diff(tmp_path, monkeypatch):
+    page = tmp_path / program.FOLDERS[1] / "experiments.md"
+    page.parent.mkdir()
+    monkeypatch.setattr(programs, "ROOT", tmp_path)
+    diff = "```diff\n-old\n+new\n```\n"
+    edit = "<details><summary>A: a name</summary>\n\n{}\n</details>\n"
+    for text, fits in ((edit.format(diff), True), (edit.format(diff) * 2, False), (edit.format(""), False)):
+        page.write_text(f"# A page\n\n## The edits\n\n{text}\n## More\n", encoding="utf-8")
+        with contextlib.nullcontext() if fits else pytest.raises(edits.EditError, match="A"):
+            assert edits.read(1) == {"A": "-old\n+new\n"}
+
+
 def test_a_number_goes_where_there_is_a_place_for_it():
     for edit in ("H 2", "G"):
         with pytest.raises(ValueError, match="number"):
@@ -295,6 +307,7 @@ def test_a_full_run_writes_each_lesson_and_one_lesson_only_itself(tmp_path, monk
 
 
 def test_the_benchmark_says_what_part_of_the_other_program_s_time_this_one_takes(tmp_path, monkeypatch):
+    assert 0.1 < benchmark.seconds([sys.executable, "-c", "import time; time.sleep(0.1)"]) < 60
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr(benchmark, "seconds", lambda words: 4 if words[0] == "their python" else 3)
     monkeypatch.setattr(sys, "argv", ["benchmark", "--other", "theirs", "their python", str(programs.ROOT)])

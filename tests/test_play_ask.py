@@ -140,6 +140,8 @@ class Asked:
         right = text[text.index(text[-1]) + 1]
         assert seen["wrong"] == (answer != right)
         assert (right in self.page.find("ask_verdict").text) == (answer != right and not moves)
+        guess = self.page.find("ask_tells").text
+        assert factor or moves or ("!" in guess) == (answer == right)
         about = {text[moves[-1][1]], answer} if moves else {answer} if factor == 0 else {text[looked]}
         assert {word for word in seen["told"] if word in self.words} == about
         self.page.wait(self.are_thick, 5)

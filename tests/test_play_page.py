@@ -163,7 +163,17 @@ LOOKS = {
     "contrast": (1920, "screen", {"forced-colors": "active"}),
     "paper": (700, "print", {"prefers-color-scheme": "dark"}),
 }
-VIEWS = ("ask", "row", "row=signal", "vote", "model", "model=signal_pos_enc", "model=transformer", "train")
+VIEWS = (
+    "ask&attend=equal&move=7-1",
+    "ask",
+    "row",
+    "row=signal",
+    "vote",
+    "model",
+    "model=signal_pos_enc",
+    "model=transformer",
+    "train",
+)
 
 
 @pytest.mark.parametrize("look", LOOKS)
