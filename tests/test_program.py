@@ -102,6 +102,7 @@ INPUTS = [  # What the sequence is then, a regular expression.
     ("1", "--sample_len 3000", ".{3000}"),
     ("3", "--signal c", "C.{10}"),
     ("3 --pos_enc", "--input bBABC", "BBABC"),
+    ("3 --pos_enc", "--input BBABCCABCAC", "BBABCCABCAC"),
 ]
 
 
