@@ -90,8 +90,8 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task, tmp_path
     assert (no_mode.returncode, no_mode.stdout, no_mode.stderr) == (2, "", described.stdout)
     for words in (("--train", "--steps", "none"), ("--test", "--input", "Ä")):
         program.refused(program.run(task, *words, python=python), 2, words[1])
-    missing = program.run(task, "--test", "--savepath", tmp_path, python=python)
-    program.refused(missing, 1, tmp_path, "--train")
+    missing = program.run(task, "--test", "--hidden", 16, "--savepath", tmp_path, python=python)
+    program.refused(missing, 1, tmp_path, "--train", "--hidden 16")
 
 
 @pytest.mark.parametrize(
