@@ -54,9 +54,9 @@ def test_it_computes_what_the_formula_says(task, settings, tmp_path, page):
 
 
 def test_the_page_is_what_its_sources_give():
-    """Whoever changes a source runs `python play/build.py`; play.html is what people open."""
     build = runpy.run_path(str(play.FOLDER / "build.py"))["build"]
-    assert build() == browser.PAGE.read_text(encoding="utf-8")
+    same = build() == browser.PAGE.read_text(encoding="utf-8")
+    assert same, "Run `python 1_counting-letters/play/build.py`: play.html is what people open."
 
 
 def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):

@@ -63,5 +63,8 @@ def program(task, edit=None):
             raise EditError(f"there is no edit {name} of {programs.SCRIPTS[task]} in experiments.md")
         if ("NUMBER" in diff) != bool(number):
             raise EditError(f"edit {part} of Task {task}: a number is missing, or there is no place for it")
-        source = apply(source, diff.replace("NUMBER", number))
+        try:
+            source = apply(source, diff.replace("NUMBER", number))
+        except EditError as error:
+            raise EditError(f"edit {part} of {programs.SCRIPTS[task]}: {error}") from error
     return source
