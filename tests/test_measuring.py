@@ -145,7 +145,12 @@ def test_what_is_measured_of_one_training_run_is_about_what_the_results_say(
     monkeypatch.setattr(inside, "blind_states", inside.first_states)
     cache = OneRun(tmp_path, [1])
     experiments.report([lesson], cache, types.SimpleNamespace(seeds=[1], pictures=False))
-    report, said = measured(capsys.readouterr().out)
+    text = capsys.readouterr().out
+    report, said = measured(text)
+    for listed, number in re.findall(r"^- (.*): (.*)$", text, re.MULTILINE):  # In the row of this label.
+        rows = [(label, cell) for label, _, cell in results.tables(text)]
+        of = [cell for label, cell in rows if label == listed or listed.startswith(f"{label}, ")]
+        assert any(cell.startswith(number) for cell in of), listed
     of_all, said_of_all = measured(results.path(f"lesson_{lesson}").read_text(encoding="utf-8"))
     assert report.keys() == of_all.keys()
     for place, (_, least, most, unit) in ((place, cell) for place, cell in of_all.items() if cell):
