@@ -1,7 +1,9 @@
 """The moving picture of the front page: it is filmed with the page as it is now."""
 
 import numpy as np
+import pytest
 from experiments import film
+from PIL import Image
 
 # The weights as they are drawn, those that they should be, and the width of the pointer.
 DRAWN = """
@@ -20,7 +22,11 @@ def test_ben_has_the_cat_then_the_owl_then_a_guess(page, monkeypatch):
         def save(self, path, **_):
             saved[path.name] = self
 
+    real = film.Film.picture
+
     def picture(self, scale=1):
+        if scale == 2:  # All that the still of the front page shows.
+            assert real(self, scale).size == pytest.approx(Image.open(film.IMAGES / "ask.png").size, rel=0.05)
         drawn, weights, pointer = page.js(DRAWN)
         return Answer(
             f"{scale} {page.find('ask_answer').get_attribute('data-answer')}"
