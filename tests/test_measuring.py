@@ -104,25 +104,32 @@ ELSEWHERE = re.compile(
 )
 
 
+LISTED = re.compile(r"^- (.*): (.*)$", re.MULTILINE)  # What is right, run by run.
+
+
 def measured(text):
     """Return a dict from (title, label, head) to median, least, most and the unit of the last digit.
 
     They are None for a model that the page does not have. And a list of what else is said: sentences, other
     cells, and of whom each run is listed.
     """
-    found, said = {}, [line for line in text.splitlines() if line and line[0] not in "|-#"]
-    said += [line.rpartition(":")[0] for line in text.splitlines() if line.startswith("- ")]
+    sentences = [line for line in text.splitlines() if line and line[0] not in "|-#"]
+    found, said = {}, sentences.copy()
+    said += [label for label, _ in LISTED.findall(text)]
+    ranges = [line.rpartition(": ") for line in sentences if results.RANGE.search(line)]
+    cells = [((before,), cell) for before, _, cell in ranges]
     for section in text.split("\n### ")[1:]:
         title, _, rest = section.partition("\n")
-        for label, head, cell in results.tables(rest):
-            if not results.RANGE.fullmatch(cell):
-                said.append(f"{label}: {cell}")
-            elif any(map(ELSEWHERE.search, (title, label, head))):
-                found[title, label, head] = None
-            else:
-                numbers = re.findall(r"-?\d[\d.]*(?:e-\d+)?", cell)
-                unit = 10.0 ** -len(numbers[0].partition("e")[0].partition(".")[2])
-                found[title, label, head] = *map(float, numbers), unit
+        cells += [((title, label, head), cell) for label, head, cell in results.tables(rest)]
+    for place, cell in cells:
+        if not results.RANGE.fullmatch(cell):
+            said.append(f"{place[1]}: {cell}")
+        elif any(map(ELSEWHERE.search, place)):
+            found[place] = None
+        else:
+            numbers = re.findall(r"-?\d[\d.]*(?:e-\d+)?", cell)
+            unit = 10.0 ** -len(numbers[0].partition("e")[0].partition(".")[2])
+            found[place] = *map(float, numbers), unit
     return found, said
 
 
@@ -143,23 +150,24 @@ def test_what_is_measured_of_one_training_run_is_about_what_the_results_say(
     monkeypatch.setattr(transformer, "texts_of", lambda model, samples=500: texts_of(model, 500))
     inside = LESSONS[2].interventions  # No model here has read nothing.
     monkeypatch.setattr(inside, "blind_states", inside.first_states)
-    cache = OneRun(tmp_path, [1])
+    cache, setups = OneRun(tmp_path, [1]), experiments.LESSONS[lesson].SETUPS
     experiments.report([lesson], cache, types.SimpleNamespace(seeds=[1], pictures=False))
-    text = capsys.readouterr().out
-    report, said = measured(text)
-    for listed, number in re.findall(r"^- (.*): (.*)$", text, re.MULTILINE):  # In the row of this label.
-        rows = [(label, cell) for label, _, cell in results.tables(text)]
-        of = [cell for label, cell in rows if label == listed or listed.startswith(f"{label}, ")]
-        assert any(cell.startswith(number) for cell in of), listed
-    of_all, said_of_all = measured(results.path(f"lesson_{lesson}").read_text(encoding="utf-8"))
-    assert report.keys() == of_all.keys()
-    for place, (_, least, most, unit) in ((place, cell) for place, cell in of_all.items() if cell):
+    of_one, of_all = capsys.readouterr().out, results.path(f"lesson_{lesson}").read_text(encoding="utf-8")
+    (found, said), (known, told) = measured(of_one), measured(of_all)
+    assert found.keys() == known.keys()
+    for place, (_, least, most, unit) in ((place, cell) for place, cell in known.items() if cell):
         far = max(most - least, unit)
-        assert least - far <= report[place][0] <= most + far, (place, report[place])
-    known = [without_digits(line) for line in said_of_all]
-    assert [line for line in said if not any(one.startswith(without_digits(line)) for one in known)] == []
-    assert len(said) == len(said_of_all) - 1  # But for the machine.
-    assert {(setup, tuple(seeds)) for setup, seeds in experiments.LESSONS[lesson].SETUPS} <= cache.asked
+        assert least - far <= found[place][0] <= most + far, (place, found[place])
+    assert len(said) == len(told) - 1  # But for the machine.
+    told = tuple(without_digits(line) for line in told)
+    assert [line for line in said if not any(one.startswith(without_digits(line)) for one in told)] == []
+    for label, number in LISTED.findall(of_one):  # It stands in the row of its label.
+        rows = [(row, cell) for row, _, cell in results.tables(of_one)]
+        assert any(cell.startswith(number) for row, cell in rows if f"{label}, ".startswith(f"{row}, ")), (
+            label
+        )
+    assert {len(runs.split()) for _, runs in LISTED.findall(of_all)} == {len(seeds) for _, seeds in setups}
+    assert {(setup, tuple(seeds)) for setup, seeds in setups} <= cache.asked
 
 
 # --- Lesson 1 -------------------------------------------------------------------------------------------
