@@ -55,6 +55,15 @@ HEADS = """
     return all(document, "#ask_heads > div").map((layer) => all(layer, "figure").map((figure) =>
         [widths(figure), figure.className === "above"]));
 """
+# Count the frames in which it is being measured what is right.
+COUNT = """
+    window.counted = 0;
+    const count = () => {
+        counted += Ask.equal && Ask.score === null ? 1 : 0;
+        requestAnimationFrame(count);
+    };
+    count();
+"""
 CANCEL = """
     const pointerId = Ask.dragged.pointer;
     document.getElementById("ask_stage").dispatchEvent(new PointerEvent("pointercancel", { pointerId }));
@@ -212,9 +221,11 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
     asked.says(moves=[(5, 1)])
     asked.arc(1).send_keys(Keys.ESCAPE)
     assert asked.says() == "cat"
+    page.js(COUNT)
     asked.attend("equal")
     assert asked.says(factor=0) != "cat"  # Who sees it first sees it fail.
     right = page.wait(lambda: page.js("return Ask.score"))
+    assert page.js("return counted") > 3  # Meanwhile the page does not stand still.
     assert 0 < right < 450 and str(right) in page.find("ask_tells").text  # Who only guesses: 412.
     asked.arc(7).send_keys(Keys.ARROW_LEFT)
     asked.arc(3).send_keys(Keys.ARROW_LEFT)
@@ -284,6 +295,9 @@ def test_any_transformer_can_be_asked(page, tmp_path):
     asked.attend("equal")
     asked.says(factor=0)
     assert page.js("return Ask.score") != 999
+    page.one("#ask_more summary").click()
+    page.wait(lambda: page.all("#ask_heads button"))[0].click()
+    assert "own_" in page.link and len(page.seen()["letters"].split()) == 5
 
 
 def test_a_finger_drags_on_a_phone_and_nothing_moves_for_who_wants_stillness(page):
