@@ -173,10 +173,10 @@ def test_a_row_of_a_model_is_the_formula(page):
     _, keys, queries = counting()
     keys, query = keys[[1, 3, 0, 2, 1]], queries[1]
     logits = keys @ query / 8
-    products = query * keys[1]
+    products = query * keys[0]
     largest = products[np.argsort(-np.abs(products))[:4]]
     for factor in FACTORS:
-        page.visit(f"#row=counting&letters=AC+BA&cell=attention,0,1,1&attention={factor}")
+        page.visit(f"#row=counting&letters=AC+BA&cell=attention,0,1,0&attention={factor}")
         weights = formula.softmax(factor * logits)
         np.testing.assert_allclose(lines(page)[:, :-1], columns(logits, factor), rtol=5e-3, atol=5.1e-3)
         np.testing.assert_allclose(lines(page)[:, -1], weights, atol=1e-5)
