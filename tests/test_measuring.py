@@ -283,6 +283,14 @@ def test_another_sequence_gives_weighted_means_and_nothing_else(monkeypatch):
         np.testing.assert_allclose(call.args[1][0], expected, atol=1e-8)
 
 
+def test_many_texts_are_read_in_parts():
+    model, words = of_the_page("transformer"), np.random.default_rng(0).integers(16, size=(2001, 3))
+    logits, weights = transformer.outputs(model, words)
+    last_logits, last_weights = model(words[-1:])
+    np.testing.assert_allclose(logits[-1:], last_logits, atol=1e-4)
+    np.testing.assert_allclose(weights[:, -1:], last_weights, atol=1e-5)
+
+
 def test_the_bound_is_that_of_all_sequences():
     """The formula with multinomial probabilities, against counting through all 177,147 sequences."""
     letters = np.array(list(itertools.product(range(3), repeat=11)))
