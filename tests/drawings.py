@@ -135,11 +135,10 @@ def bars(axes):
 
 
 def arrows(axes, colour):
-    """Return the arrows of a colour: where each begins and ends, float (arrows, 2, 2), and its width."""
+    """Return where each arrow of a colour begins and ends, float (arrows, 2, 2)."""
     drawn = [text for text in axes.texts if getattr(text, "arrow_patch", None)]
     drawn = [arrow for arrow in drawn if colors.same_color(arrow.arrow_patch.get_edgecolor(), colour)]
-    ends = np.array([(arrow.xyann, arrow.xy) for arrow in drawn])
-    return ends, [arrow.arrow_patch.get_linewidth() for arrow in drawn]
+    return np.array([(arrow.xyann, arrow.xy) for arrow in drawn])
 
 
 def colour_below(text):

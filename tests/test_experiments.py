@@ -330,7 +330,7 @@ def test_a_full_run_writes_each_lesson_and_one_lesson_only_itself(tmp_path, monk
 def test_the_benchmark_says_what_part_of_the_other_program_s_time_this_one_takes(tmp_path, monkeypatch):
     with pytest.raises(SystemExit):
         benchmark.seconds([sys.executable, "-c", "raise SystemExit(1)"])
-    assert 0.1 < benchmark.seconds([sys.executable, "-c", "import time; time.sleep(0.1)"]) < 60
+    assert 0.1 < benchmark.seconds([sys.executable, "-c", "import time; time.sleep(0.1)"])
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr(benchmark, "seconds", lambda words: 4 if words[0] == "their python" else 3)
     monkeypatch.setattr(sys, "argv", ["benchmark", "--other", "theirs", "their python", str(programs.ROOT)])

@@ -72,8 +72,11 @@ def test_a_label_says_what_is_trained():
 class OneRun(trainings.ModelCache):
     """One training run of each program, that of the page; where it has none, another of the same task."""
 
-    asked = set()  # Which models: (setup, seeds).
     usual = {1: "counting", 2: "difference_self_att", 3: "signal_pos_enc", "transformer": "transformer"}
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.asked = set()  # Which models: (setup, seeds).
 
     def there(self, setup):
         """Return a setup that the page has a model of, and the path of this."""
@@ -162,10 +165,8 @@ def test_what_is_measured_of_one_training_run_is_about_what_the_results_say(
     told = tuple(without_digits(line) for line in told)
     assert [line for line in said if not any(one.startswith(without_digits(line)) for one in told)] == []
     for label, number in LISTED.findall(of_one):  # It stands in the row of its label.
-        rows = [(row, cell) for row, _, cell in results.tables(of_one)]
-        assert any(cell.startswith(number) for row, cell in rows if f"{label}, ".startswith(f"{row}, ")), (
-            label
-        )
+        of_label = [cell for row, _, cell in results.tables(of_one) if f"{label}, ".startswith(f"{row}, ")]
+        assert any(cell.startswith(number) for cell in of_label), label
     assert {len(runs.split()) for _, runs in LISTED.findall(of_all)} == {len(seeds) for _, seeds in setups}
     assert {(setup, tuple(seeds)) for setup, seeds in setups} <= cache.asked
 

@@ -35,7 +35,7 @@ WITHOUT_TRAINING = {
 MEANINGS = {"query": drawing.QUERY, "key": drawing.KEY, "weight": drawing.WEIGHT, "value": drawing.VALUE}
 
 
-IMAGES = {path.stem: path for path in programs.ROOT.glob("[123]_*/images/*.png")}
+IMAGES = {path.stem: path for path in programs.ROOT.glob("[123]_*/images/*")}
 
 
 @functools.cache
@@ -191,7 +191,7 @@ def test_dot_products_and_softmax():
     """Four arrows, of which two cross at right angles and one is twice another; two roads to weights."""
     _, *planes = draw("two_arrows").axes
     keys, queries = (
-        np.array([drawings.arrows(plane, colour)[0][0, 1] for plane in planes])
+        np.array([drawings.arrows(plane, colour)[0, 1] for plane in planes])
         for colour in (drawing.KEY, drawing.QUERY)
     )
     products = (keys * queries).sum(axis=1)
