@@ -72,11 +72,12 @@ class Page:
 
     def __init__(self, driver):
         self.driver = driver
+        self.visits = 0
 
     def visit(self, address=""):
-        """Open the page anew."""
-        self.driver.get("about:blank")
-        self.driver.get(PAGE.as_uri() + address)
+        """Open the page anew; without another name, one would only go elsewhere in it."""
+        self.visits += 1
+        self.driver.get(f"{PAGE.as_uri()}?{self.visits}{address}")
 
     def command(self, name, **parameters):
         """Send a command of the Chrome DevTools Protocol; what USUAL names holds until the test ends."""

@@ -58,17 +58,25 @@ function addModel(name, entry, group = "Yours") {
   found.append(make("option", { value: name }, entry.title));
 }
 
-function readEmbedded() {
+function readEmbedded() { // Of each model what the menu says; itself only when it is first shown.
   const coded = JSON.parse($("checkpoints").textContent);
+  const read = (name) => {
+    const bytes = Uint8Array.from(atob(coded[name]), (letter) => letter.charCodeAt(0));
+    const model = readCheckpoint(bytes.buffer, KINDS[name]);
+    model.trainedAt = name === "counting_equal" ? 0 : 1;
+    return model;
+  };
   for (const group of Object.keys(GROUPS)) {
     for (const name of Object.keys(GROUPS[group])) {
       const [title, command] = GROUPS[group][name];
-      const bytes = Uint8Array.from(atob(coded[name]), (letter) => letter.charCodeAt(0));
-      const model = readCheckpoint(bytes.buffer, KINDS[name]);
-      addModel(name, { title, command, hint: HINTS[name], model }, group);
+      let model = null;
+      const entry = { title, command, hint: HINTS[name], get model() {
+        model = model || read(name);
+        return model;
+      } };
+      addModel(name, entry, group);
     }
   }
-  library.counting_equal.model.trainedAt = 0;
 }
 
 let opened = 0; // How many files.
