@@ -12,7 +12,7 @@ import sys
 from experiments import programs
 
 ROOT, FOLDERS, SCRIPTS, VARIANTS = programs.ROOT, programs.FOLDERS, programs.SCRIPTS, programs.VARIANTS
-TRAININGS = VARIANTS | {"transformer": ("transformer", ("--steps", 1000))}  # What conftest.py trains.
+TRAININGS = VARIANTS | {"transformer": ("transformer", ("--steps", 700))}  # What conftest.py trains.
 TASKS = {1: "Counting Letters", 2: "Difference", 3: "Signal"}  # What a checkpoint calls them.
 script, load, read = programs.script, programs.load, programs.read
 
