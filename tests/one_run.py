@@ -41,7 +41,7 @@ class Variant:
 
 
 class OneRun(trainings.ModelCache):
-    """The model of the page, and one more: no two setups or seeds have the same, so that one sees which it is.
+    """The model of the page, and one more: no two setups or seeds have the same, so one sees which it is.
 
     Of a setup that the page has no model of, both are another of the same task, with other weights.
     """
@@ -87,8 +87,8 @@ def measure(lesson):
     """Return what is printed of a lesson, a str, and which models it asked for: a set of (setup, seeds)."""
     new_data, texts_of, inside = measuring.new_data, transformer.texts_of, lesson_2.interventions
     with (
-        mock.patch.object(measuring, "new_data", lambda task, samples=0, **more: new_data(task, 1000, **more)),
-        mock.patch.object(transformer, "texts_of", lambda model, samples=0: texts_of(model, 300)),
+        mock.patch.object(measuring, "new_data", lambda task, _=0, **more: new_data(task, 1000, **more)),
+        mock.patch.object(transformer, "texts_of", lambda model, _=0: texts_of(model, 300)),
         mock.patch.object(inside, "blind_states", inside.first_states),  # No model here has read nothing.
         tempfile.TemporaryDirectory() as folder,
         contextlib.redirect_stdout(io.StringIO()) as text,

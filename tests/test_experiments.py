@@ -1,5 +1,6 @@
 """The edits of the three experiments.md, the training runs of the package, its results and the pages."""
 
+import collections
 import contextlib
 import importlib
 import io
@@ -7,11 +8,13 @@ import re
 import shutil
 import sys
 import types
+from unittest import mock
 
+import figures
 import numpy as np
 import program
 import pytest
-from experiments import benchmark, edits, exercises, measuring, programs, results, trainings
+from experiments import benchmark, edits, exercises, measuring, play, programs, results, trainings
 
 experiments = importlib.import_module("experiments.__main__")
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in program.FOLDERS}
@@ -57,12 +60,17 @@ def test_each_edit_on_the_page_is_measured(task):
 
 
 @pytest.mark.parametrize(("task", "edit"), EDITED)
-def test_an_edit_applies_and_the_edited_model_answers(task, edit, edited):
-    """It is built with the flags of its trainings and called; the training belongs to the experiments."""
-    module = edited(task, edit)
-    model = module.AttentionModel(**settings(EDITED[task, edit]))
-    data = measuring.new_data(task, 2)
-    logits = model(data.inputs)[0]
+def test_an_edit_applies_and_the_edited_model_answers(task, edit, edited, tmp_path):
+    """It is built with the flags of its trainings, called, saved and loaded; the experiments train it."""
+    module, arguments = edited(task, edit), settings(EDITED[task, edit])
+    model, data = module.AttentionModel(**arguments), measuring.new_data(task, 2)
+    for weight in model.weights:
+        weight.assign(weight + 1)  # Not what a new model has.
+    logits = model(data.inputs)[0].numpy()
+    saved = types.SimpleNamespace(settings=arguments, checkpoint=tmp_path / "model.npz")
+    module.save_model(saved, model, 1)
+    loaded = programs.load_model(module, saved.checkpoint)
+    np.testing.assert_allclose(loaded(data.inputs)[0], logits, rtol=1e-5)
     answers = module.Task(10, 3, None).answers(data.inputs)
     assert logits.shape == (*answers.shape, 11) and np.isfinite(logits).all()
 
@@ -81,9 +89,10 @@ def test_an_edit_stands_on_its_page_once_and_has_one_diff(tmp_path, monkeypatch)
     monkeypatch.setattr(programs, "ROOT", tmp_path)
     diff = "```diff\n-old\n+new\n```\n"
     edit = "<details><summary>A: a name</summary>\n\n{}\n</details>\n"
-    for text, fits in ((edit.format(diff), True), (edit.format(diff) * 2, False), (edit.format(""), False)):
+    once = edit.format(diff)
+    for text in (once, 2 * once, edit.format(""), edit.format(2 * diff)):
         page.write_text(f"# A page\n\n## The edits\n\n{text}\n## More\n", encoding="utf-8")
-        with contextlib.nullcontext() if fits else pytest.raises(edits.EditError, match="A"):
+        with contextlib.nullcontext() if text == once else pytest.raises(edits.EditError, match="A"):
             assert edits.read(1) == {"A": "-old\n+new\n"}
 
 
@@ -149,8 +158,11 @@ def test_the_expected_model_attends_to_both_counts_and_the_other_one_not_to_itse
 
 @pytest.mark.parametrize("task", LESSONS)
 def test_each_command_of_an_exercise_asks_models_that_are_trained(task):
-    setups = [exercises.asked(task, command)[0] for command in exercises.commands(task)]
+    """They are in the order of the page."""
+    commands = exercises.commands(task)
+    setups = [exercises.asked(task, command)[0] for command in commands]
     assert setups and set(setups) <= set(SETUPS)
+    assert sorted(commands, key=" ".join(figures.text(task).split()).index) == commands
 
 
 def test_the_results_of_the_exercises_are_those_of_all_models_that_are_asked():
@@ -224,6 +236,51 @@ def test_only_trains_and_prints_one_edit(one_edit, monkeypatch):
     assert len(list(one_edit.folder.glob("1-*/--*"))) == 1 and one_edit.written == []
     with pytest.raises(SystemExit, match="^.*there is no edit Z.*$"):
         experiments.main(["--lesson", "1", "--only", "Z"])
+
+
+@pytest.mark.parametrize(
+    ("words", "setup", "seeds"),
+    [
+        ("1 --only A+F", trainings.Setup(1, "A+F", ""), range(1, 11)),
+        ("1 --only A+F --flags=--steps=9", trainings.Setup(1, "A+F", "--steps=9"), range(1, 11)),
+        ("2 --only F+B", trainings.Setup(2, "F+B", "--self_att"), range(1, 11)),
+        ("2_expected --only D", trainings.Setup(2, "D", "--self_att"), range(1, 11)),
+        ("2 --only C", trainings.Setup(2, "C", ""), range(1, 11)),
+        ("3 --only B --flags=", trainings.Setup(3, "B", ""), range(1, 11)),
+        ("3 --only A+B+D", trainings.Setup(3, "A+B+D", "--pos_enc"), range(1, 21)),
+        ("3 --only D --seeds 21-22", trainings.Setup(3, "D", "--pos_enc"), range(1, 11)),  # It has no row.
+        ("3_layers --only A", trainings.Setup(3, "A", "--pos_enc"), range(1, 11)),
+        ("3_transformer --only G_2", trainings.Setup("transformer", "G 2", ""), range(1, 6)),
+    ],
+)
+def test_only_trains_what_its_row_trains_unless_it_has_flags(words, setup, seeds, monkeypatch):
+    cache, compare = mock.Mock(), mock.Mock()
+    lesson, *flags = (word.replace("_2", " 2") if word[0] == "G" else word for word in words.split())
+    monkeypatch.setattr(trainings, "ModelCache", mock.Mock(return_value=cache))
+    monkeypatch.setattr(experiments.LESSONS[lesson], "compare_scores", compare)
+    experiments.main(["--lesson", lesson, *flags])
+    trainings.ModelCache.assert_called_once_with(experiments.MODELS, [21, 22] if "21-22" in words else None)
+    assert cache.train.call_args.args == ([(setup, seeds)],) and cache.models.call_args.args == (setup, seeds)
+    label = f"{setup.edit} {setup.flags}".strip()
+    assert compare.call_args.args[1] == {label: cache.models()} and compare.call_args.kwargs == {"each": True}
+
+
+def test_each_setup_and_seed_has_a_model_and_losses_of_its_own(tmp_path):
+    """Seeds that replace those of a setup replace them where all are asked for, and not where one is."""
+    cache, runs = trainings.ModelCache(tmp_path, [21, 22]), {}
+    arrays = dict(np.load(play.FOLDER / "checkpoints" / "counting.npz"))
+    for setup in (trainings.Setup(1, None, ""), trainings.Setup(1, None, "--steps 8000"), BRIEF):
+        for seed in (21, 22):
+            arrays["query"] = np.full_like(arrays["query"], len(runs))
+            folder = cache.savepath(setup, seed)
+            folder.mkdir()
+            np.savez(folder / "model.npz", **arrays)
+            (folder / "output.txt").write_text(f"Iteration 1 - Loss {len(runs)}.5\n", encoding="utf-8")
+            runs[setup, seed] = len(runs)
+    for setup, seed in runs:
+        queries = [model.query.numpy().mean() for model in cache.models(setup, [1, 2, 3])]
+        assert queries == [runs[setup, 21], runs[setup, 22]]
+        assert cache.losses(setup, seed) == [(1, runs[setup, seed] + 0.5)]
 
 
 def test_what_is_trained_is_kept_and_a_failure_is_one_line(one_edit, monkeypatch):
@@ -307,32 +364,52 @@ def test_every_range_of_a_page_was_measured(page):
 
 
 def test_a_full_run_writes_each_lesson_and_one_lesson_only_itself(tmp_path, monkeypatch, capsys):
-    """The speed has its own command. Other seeds are printed and write nothing."""
-    lesson = types.SimpleNamespace(SETUPS=[], report=lambda cache: print("figures"))
-    monkeypatch.setattr(experiments, "LESSONS", {"one": lesson, "two": lesson})
+    """The speed has its own command. Other seeds are printed and write nothing. Pictures come last."""
+    lessons = {name: mock.Mock(SETUPS=[name], report=lambda cache: print("figures")) for name in "12"}
+    monkeypatch.setattr(experiments, "LESSONS", lessons)
     monkeypatch.setattr(results, "FOLDER", tmp_path)
-    for name in ("lesson_one", "speed"):
+    monkeypatch.setattr(trainings, "ModelCache", cache := mock.Mock())
+    drawn = mock.Mock()
+    monkeypatch.setattr(exercises, "report", lambda task, cache: print("exercises of", task))
+    monkeypatch.setattr(play, "embed", drawn.models)
+    monkeypatch.setattr(experiments.pictures, "draw", drawn.pictures)
+    monkeypatch.setattr(experiments.film, "draw", drawn.film)
+    for name in ("lesson_1", "speed"):
         (tmp_path / f"{name}.md").write_text(f"# {name}\n\nAnother machine\n", encoding="utf-8")
-    arguments = types.SimpleNamespace(seeds=[1], pictures=False)
-    cache = trainings.ModelCache(tmp_path)
-    experiments.report(["two"], cache, arguments)
-    assert "figures" in capsys.readouterr().out and program.files(tmp_path) == ["lesson_one.md", "speed.md"]
-    arguments.seeds = None
-    experiments.report(["two"], cache, arguments)
+    for wrong in ("--only A", "--pictures --seeds 1-2", "--lesson 1 --only A --pictures", "--lesson 4"):
+        with pytest.raises(SystemExit, match="2"):
+            experiments.main(wrong.split())
+    experiments.main(["--seeds", "1-3"])
+    cache.assert_called_once_with(experiments.MODELS, [1, 2, 3])
+    cache().train.assert_called_once_with(["1", "2"])
+    assert "figures\nexercises of 2" in capsys.readouterr().out
+    assert program.files(tmp_path) == ["lesson_1.md", "speed.md"] and not drawn.mock_calls
+    experiments.main(["--lesson", "2"])
     assert re.match(r"\w[^,\[]*, \d+ cores; Python [\d.]+, tensorflow [\d.]+", results.machine())
-    assert results.machine() in (tmp_path / "lesson_two.md").read_text(encoding="utf-8")
-    assert "Another machine" in (tmp_path / "lesson_one.md").read_text(encoding="utf-8")
-    experiments.report(["one", "two"], cache, arguments)
-    for name, text in (("lesson_one", "figures"), ("lesson_two", "figures"), ("speed", "Another machine")):
+    assert results.machine() in (tmp_path / "lesson_2.md").read_text(encoding="utf-8")
+    assert (
+        "Another machine" in (tmp_path / "lesson_1.md").read_text(encoding="utf-8") and not drawn.mock_calls
+    )
+    experiments.main(["--pictures"])
+    for name, text in (("lesson_1", "figures"), ("lesson_2", "figures"), ("speed", "Another machine")):
         assert text in (tmp_path / f"{name}.md").read_text(encoding="utf-8")
+    assert [call.args for call in drawn.mock_calls] == [(cache(),), (["1", "2"], cache()), ()]
 
 
 def test_the_benchmark_says_what_part_of_the_other_program_s_time_this_one_takes(tmp_path, monkeypatch):
+    """And it runs each variant with its flags, as often."""
     with pytest.raises(SystemExit):
         benchmark.seconds([sys.executable, "-c", "raise SystemExit(1)"])
     assert 0.1 < benchmark.seconds([sys.executable, "-c", "import time; time.sleep(0.1)"])
+    ran = collections.Counter()
+
+    def seconds(words):
+        python, script, _, *flags = map(str, words)
+        ran[python, script, " ".join(flag for flag in flags if "=" not in flag)] += 1
+        return 4 if python == "their python" else 3
+
     monkeypatch.setattr(results, "FOLDER", tmp_path)
-    monkeypatch.setattr(benchmark, "seconds", lambda words: 4 if words[0] == "their python" else 3)
+    monkeypatch.setattr(benchmark, "seconds", seconds)
     monkeypatch.setattr(sys, "argv", ["benchmark", "--other", "theirs", "their python", str(programs.ROOT)])
     benchmark.main()
     cells = {
@@ -343,3 +420,7 @@ def test_the_benchmark_says_what_part_of_the_other_program_s_time_this_one_takes
         row = f"Task {variant}: `--train`"
         assert [cells[row, head] for head in ("theirs", "of theirs")] == ["4.00", "0.75"]
         assert cells[row, benchmark.NOW].startswith("3.00 ")
+        task, *flags = variant.split()
+        for what, *pythons in (("--train", "their python", sys.executable), ("--test", sys.executable)):
+            words = str(programs.script(int(task))), " ".join([*flags, what])
+            assert [ran[(python, *words)] for python in pythons] == [benchmark.REPETITIONS] * len(pythons)

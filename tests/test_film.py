@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from experiments import film
 from matplotlib import pyplot
+from PIL import Image, ImageSequence
 
 # The weights as they are drawn, those that they should be, and the width of the pointer.
 DRAWN = """
@@ -42,3 +43,13 @@ def test_ben_has_the_cat_then_the_owl_then_a_guess(page, monkeypatch):
     cat, owl, guess = (said for said, milliseconds in saved["ask.gif"] if milliseconds >= 1000)
     assert (saved["ask.png"], cat, owl) == ("2 cat", "1 cat", "1 owl") and guess not in ("1 cat", "1 owl")
     assert 5 < sum(milliseconds for _, milliseconds in saved["ask.gif"]) / 1000 < 8
+
+
+def test_a_film_is_shown_for_ever_each_frame_as_long_as_it_should(tmp_path):
+    made, colours = film.Film.__new__(film.Film), [(0x81, 0x55, 0), (255, 255, 255), (0xB3, 0x12, 0x3C)]
+    made.frames = [(Image.new("RGB", (9, 9), colour), 60 + 440 * (colour[1] > 99)) for colour in colours]
+    made.save(tmp_path / "film.gif")
+    with Image.open(tmp_path / "film.gif") as saved:
+        seen = [(frame.convert("RGB").getpixel((4, 4)), frame.info["duration"], frame.info["loop"])
+                for frame in ImageSequence.Iterator(saved)]  # fmt: skip
+    assert seen == [(colours[0], 60, 0), (colours[1], 500, 0), (colours[2], 60, 0)]

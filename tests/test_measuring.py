@@ -253,6 +253,14 @@ def test_another_sequence_gives_weighted_means_and_nothing_else(monkeypatch):
         np.testing.assert_allclose(call.args[1][0], expected, atol=1e-8)
 
 
+def test_the_decoder_looks_elsewhere_where_another_letter_has_the_largest_weight():
+    look = importlib.import_module("experiments.lesson_3_layers").look(of_the_page("signal"))
+    weights = of_the_page("signal")(measuring.new_data(3).inputs)[1].numpy()[:, 0]
+    assert 0 < look[2] < 1 and look[1:3] == pytest.approx(
+        (weights[:, 0].mean(), (weights.argmax(1) > 0).mean())
+    )
+
+
 def test_many_texts_are_read_in_parts():
     model, words = of_the_page("transformer"), np.random.default_rng(0).integers(16, size=(2001, 3))
     logits, weights = transformer.outputs(model, words)
