@@ -88,6 +88,7 @@ class Page:
         size = {"width": width, "height": height, "screenWidth": width, "screenHeight": height}
         self.command("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=mobile)
         self.wait(lambda: self.js("return screen.width") == width)  # Under load, that takes a moment.
+        self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
     def stand_still(self):
         """Be a user who wants nothing to move."""

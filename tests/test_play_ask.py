@@ -232,14 +232,16 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
     page.go("vote")
     page.go("ask")
     asked.says(factor=0, moves=[(7, 5), (3, 1)])  # What was done is still there, and the last of it is told.
-    before = page.js(SEEN)["words"]
-    page.find("ask_other").click()
-    asked.says(factor=0)
-    other = page.js(SEEN)["words"]
-    assert other[::2] == before[::2] and other[1::2] != before[1::2] and len({*other[1::2]}) == 4
     page.visit(f"#{page.link}")
+    asked.says(factor=0, moves=[(7, 5), (3, 1)])
+    before, drawn = page.js(SEEN)["words"], set()
+    for _ in range(5):
+        page.find("ask_other").click()
+        other = page.js(SEEN)["words"]
+        assert other[::2] == before[::2] and len({*other[1::2]}) == 4
+        drawn.add(str(other))
+    assert len(drawn) > 1
     asked.says(factor=0)
-    assert page.js(SEEN)["words"] == other
     asked.attend("learnt")
     assert asked.says() == other[5]
     asked.attend("equal")

@@ -26,7 +26,8 @@ PAINTED = """
 """
 # What a reader would stumble over in the view in sight: what is written too small, too pale, outside, or over
 # something else; what one presses that is too small, or covered; bars and cells that cannot be told from what
-# is below them, or are not printed.
+# is below them, or are not printed; what is chosen and looks like what is not; lines that do not go from word
+# to word, or go across one.
 FAULTS = """
     const faults = [];
     const isWide = (part) => part.scrollWidth > part.clientWidth + 1 && !part.querySelector(".heads > div");
@@ -41,6 +42,14 @@ FAULTS = """
         : colourOf(part));
     const linear = (part) => (part <= 0.04 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
     const luminance = (colour) => dot(colour.slice(0, 3).map(linear), [0.2126, 0.7152, 0.0722]);
+    const isOver = (one, other, much) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > 2
+        && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > much;
+    const chosen = "[aria-pressed=true], [aria-current], .looked, .asking";
+    const lookOf = (part) => {
+        const { backgroundColor, borderColor, borderWidth, outline } = getComputedStyle(part);
+        return [backgroundColor, borderColor, borderWidth, outline].join();
+    };
+    const words = [...document.querySelectorAll(".word")].map((word) => word.getBoundingClientRect());
     const written = [];
     for (const part of [...all].filter(isSeen)) {
         const style = getComputedStyle(part);
@@ -65,6 +74,18 @@ FAULTS = """
             find(Math.min(width, height) < 18, "tiny", part);
         }
         find(part.matches("html, .box, .picture") && isWide(part), "wide", part);
+        if (part.matches(chosen)) {
+            const other = [...part.parentElement.children].find((one) => !one.matches(chosen) && isSeen(one));
+            find(other && lookOf(part) === lookOf(other), "like others", part);
+        }
+        if (part.matches("#ask_arcs path")) {
+            const isAtWord = (length) => {
+                const { x, y } = part.getPointAtLength(length).matrixTransform(part.getScreenCTM());
+                return words.some((word) => isOver(word, new DOMRect(x - 3, y - 3, 6, 6), 2));
+            };
+            find(!isAtWord(0) || !isAtWord(part.getTotalLength()), "loose", part);
+            find(words.some((word) => isOver(word, part.getBoundingClientRect(), 2)), "across", part);
+        }
         if (part.style.width || part.style.backgroundColor || part.style.backgroundImage) {
             find(part.getBoundingClientRect().height < 3, "flat", part);
             const isClear = String(below(part)) === String(below(part.parentElement));
@@ -72,10 +93,8 @@ FAULTS = """
             find(matchMedia("print").matches && style.printColorAdjust !== "exact", "unprinted", part);
         }
     }
-    const isOver = (one, other) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > 2
-        && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > 5;
     written.forEach(([part, boxes], index) => written.slice(index + 1).forEach(([other, others]) =>
-        find(!part.contains(other) && boxes.some((one) => others.some((another) => isOver(one, another))),
+        find(!part.contains(other) && boxes.some((one) => others.some((another) => isOver(one, another, 5))),
             `over ${other.textContent}`, part)));
     return faults;
 """
@@ -93,7 +112,8 @@ OPEN = """
 SETTLED = """
     return Shell.view !== Vote || !document.getElementById("moral").hidden;
 """
-# Use all that can be used in the view in sight, one after the other; what does nothing, or loses the focus.
+# Use all that can be used in the view in sight, one after the other; what does nothing, loses the focus, or
+# takes a key with a modifier, which is the browser's.
 USED = """
     const faults = [], used = new Set(), { view } = Shell;
     const all = (query) => [...document.querySelectorAll(`main > :not([hidden]) ${query}`)];
@@ -103,6 +123,20 @@ USED = """
     const nameOf = (one) => one.id || one.className + one.textContent + one.dataset.step;
     const isNew = (one) => one.checkVisibility({ visibilityProperty: true }) && !used.has(nameOf(one))
         && !one.matches("[aria-disabled=true], [aria-pressed=true], [type=file], [role=slider]");
+    const before = state();
+    for (const one of all("[tabindex], button, input, select")) {
+        for (const key of ["ArrowLeft", "ArrowRight", "Home", "End", "Enter", "Escape"]) {
+            for (const modifier of ["altKey", "ctrlKey", "metaKey"]) {
+                const event = { key, [modifier]: true, bubbles: true, cancelable: true };
+                if (!one.dispatchEvent(new KeyboardEvent("keydown", event))) {
+                    faults.push(`Taken: ${modifier} ${key}, ${nameOf(one)}`);
+                }
+            }
+        }
+    }
+    if (state() !== before) {
+        faults.push("Taken");
+    }
     const others = { range: (one) => one.max - one.value, number: () => 7, text: () => "AB" };
     for (let one; one = all(":is(button, input)").find(isNew) || all("select").find(isNew);) {
         used.add(nameOf(one));
@@ -126,6 +160,83 @@ USED = """
     }
     return [faults, [...used]];
 """
+# What one sees, part by part, with what no address says as it is at first: where a row plays, how strong the
+# query of its example is, which cell is chosen, what is only known after a while, and what one has touched.
+SHOWN = """
+    document.activeElement.blur();
+    if (Shell.view === Row) {
+        document.querySelector("#row_steps [data-step=average]").click();
+        $("row_strength").value = 2.8;
+        $("row_strength").dispatchEvent(new Event("input"));
+    } else if (Shell.view === Models) {
+        Models.explain(firstCell(Models.model, Models.seen));
+        $("accuracy").textContent = "";
+    } else if (Shell.view === Ask) {
+        Ask.stop();
+        Ask.score = null;
+        Ask.tell();
+    }
+    const isSeen = (part) => part.checkVisibility({ visibilityProperty: true })
+        && !part.closest("#announced, #accuracy, #ruled");
+    const textOf = (node) => (node.nodeType === 3 ? node.data.trim() : "");
+    return [...document.querySelectorAll("header *, main > :not([hidden]) *")].filter(isSeen).map((part) => {
+        const { x, y, width, height } = part.getBoundingClientRect();
+        const style = getComputedStyle(part);
+        const looks = [style.backgroundColor, style.color, style.opacity];
+        const classes = [...part.classList].filter((name) => !["touched", "by_hand"].includes(name)).sort();
+        const attributes = [...part.attributes].filter(({ name }) => !["class", "style"].includes(name))
+            .map(({ name, value }) => `${name}=${value}`).sort();
+        return [part.tagName, ...[...part.childNodes].map(textOf), ...classes, ...attributes, part.value,
+            part.checked, ...[x, y, width, height].map(Math.round), ...looks].join(" ");
+    });
+"""
+# Press, type, slide and choose this and that in the view in sight, and look into others; return what is seen
+# otherwise when its address is opened again.
+WALK = f"""
+    const [seed, steps] = arguments, roll = dice(seed), {{ view }} = Shell, shown = () => {{ {SHOWN} }};
+    const pick = (list) => list[roll(list.length)];
+    const isFree = (one) => one.checkVisibility({{ visibilityProperty: true }})
+        && !one.matches("#cell *, .which *, [type=file], [aria-disabled=true]");
+    const set = (one, value, event) => {{
+        one.value = value;
+        one.dispatchEvent(new Event(event));
+    }};
+    const keys = ["ArrowLeft", "ArrowRight", "Home", "End"];
+    const deeds = Object.entries({{
+        "button:not([role]), .word": (one) => one.click(),
+        "[role=slider]": (one) => one.dispatchEvent(
+            new KeyboardEvent("keydown", {{ key: pick(keys), shiftKey: roll(2) === 1, bubbles: true }})),
+        "[type=range]": (one) => set(one, one.max * roll(7) / 6, "input"),
+        "[type=text]": (one) => set(one, Models.model.join(Models.model.draw(roll)), "input"),
+        select: (one) => set(one, pick([...one.options]).value, "change"),
+    }});
+    const done = [], faults = [];
+    for (let step = 0; step < steps; step++) {{
+        const [ones, act] = pick(deeds.map(([query, act]) =>
+            [[...document.querySelectorAll(`main > :not([hidden]) :is(${{query}})`)].filter(isFree), act])
+            .filter(([ones]) => ones.length));
+        const one = pick(ones);
+        done.push(one.id || one.textContent);
+        one.focus();
+        act(one);
+        Shell.go(step % 3 ? view : pick(Shell.views));
+        Shell.go(view);
+        if (step % 3 === 2) {{
+            const before = shown();
+            Shell.readAddress();
+            const others = shown().filter((part) => !before.includes(part));
+            faults.push(...others.map((part) => `${{done.join(", ")}}: ${{part}}`));
+        }}
+    }}
+    return faults;
+"""
+VISITED = """
+    for (const address of arguments[0]) {
+        location.replace(`#${address}`);
+        Shell.readAddress();
+    }
+"""
+STATES = ("ask&attend=equal", "row", "row=counting", "model=difference_self_att", "model=transformer")
 TYPED = """
     window.told = [];
     const announced = document.getElementById("announced");
@@ -207,6 +318,23 @@ def test_all_that_can_be_used_does_something_and_the_focus_is_not_lost(view, pag
     assert faults == [] and len(used) >= 5
 
 
+@pytest.mark.parametrize("view", STATES)
+def test_what_one_sees_depends_on_the_address_alone(view, page):
+    """Not on what was done before, in this view, in others, and in a window of another width."""
+    page.stand_still()
+    page.screen(1280, 900, mobile=False)
+    page.visit(f"#{view}")
+    first = page.js(SHOWN)
+    for seed, width in enumerate((390, 1280)):
+        assert page.js(WALK, seed, 9) == []
+        page.screen(width, 900, mobile=False)
+        shown = page.js(SHOWN)
+        page.visit(f"#{page.link}")
+        assert shown == page.js(SHOWN)
+    page.js(VISITED, [*STATES[::-1], "row=Anna", "ask&move=5-3", view])
+    assert page.js(SHOWN) == first
+
+
 @pytest.mark.parametrize(("view", "field"), [("vote=class", "vote_letters"), ("model", "letters")])
 def test_while_one_types_nothing_is_announced(view, field, page):
     """Whoever hears the page hears of the last letters, when one rests."""
@@ -248,6 +376,9 @@ def test_addresses_and_the_way_back(page):
     page.wait(lambda: page.seen() == left)
     page.driver.refresh()
     assert page.seen() == left
+    page.turn({"attention": 1})
+    page.driver.back()
+    page.wait(lambda: page.seen()["shown"] == ["train"])
     for strange in ("nobody", "counting&head=1", "counting&attention=7", "signal&attention=x", "trained_1"):
         page.visit(f"#model={strange}")
         assert page.seen()["message"] and page.seen()["weights"]["attention"]
@@ -259,6 +390,7 @@ def test_addresses_and_the_way_back(page):
 
 def test_the_focus_goes_along(page):
     """By links and buttons from view to view; from an address, the Tab key begins at the navigation."""
+    page.screen(1280, 400, mobile=False)
     page.visit("#row")
     for first in ("vote_0", "first_guess", "model"):
         next(one for one in page.all(".next a") if one.is_displayed()).send_keys(Keys.ENTER)

@@ -73,11 +73,13 @@ def columns(logits, factor, scale=8):
 
 
 def check_bars(page, lengths):
-    """Check the numbers at the bars, how long these are, and that they go from one line to either side."""
+    """Check the numbers at the bars, how long these are, and where they begin; return the length of 1."""
     np.testing.assert_allclose(numbers(page, "#row_steps span.amount"), lengths, rtol=5e-3, atol=5.1e-3)
     left, width = np.array(page.js(BARS)).T
     np.testing.assert_allclose(width * np.abs(lengths).sum(), width.sum() * np.abs(lengths), atol=0.5)
     assert np.ptp(left + width * (np.array(lengths) < 0)) < 0.01
+    assert left.min() > -0.01 and (left + width).max() < 100.01
+    return width.sum() / np.abs(lengths).sum() if np.any(lengths) else None
 
 
 def counting():
@@ -103,6 +105,7 @@ def test_the_example_is_that_of_lesson_1(page):
     """Four names as keys, four pets as values; one goes on, back, and asks for somebody else."""
     page.visit("#row")
     reaches(page, 0)
+    at_rest = page.one("[data-step=play]").text
     for step in range(1, 6):
         press(page, "next")
         reaches(page, step)
@@ -113,6 +116,10 @@ def test_the_example_is_that_of_lesson_1(page):
     reaches(page, 5)
     press(page, "play")
     reaches(page, 0)  # From the beginning.
+    for name in ("next", "back", "softmax"):  # Whoever takes a step takes over.
+        press(page, name)
+        assert page.one("[data-step=play]").text == at_rest
+        press(page, "play")
     press(page, "softmax")
     at = page.find("row_strength").rect
     for owner, strength in enumerate((2.8, 6, 0, 8)):
@@ -189,9 +196,12 @@ def test_a_row_of_a_model_is_the_formula(page):
             by_size = np.abs(shades)[np.argsort(np.abs(vector))]
             assert (shades * vector >= 0).all() and np.diff(by_size).min() >= 0
         press(page, "compare")
-        check_bars(page, 8 * logits)
+        long = check_bars(page, 8 * logits)
         press(page, "scale")
-        check_bars(page, factor * logits)
+        assert check_bars(page, factor * logits) in (
+            None,
+            pytest.approx(long, rel=1e-3),
+        )  # One sees them shrink.
         press(page, "next")
         check_bars(page, np.exp(factor * logits))
         press(page, "average")

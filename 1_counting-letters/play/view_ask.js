@@ -86,7 +86,7 @@ const Ask = {
       }
     }, { passive: false });
     stage.addEventListener("keydown", Ask.press);
-    new ResizeObserver(() => Ask.draw()).observe(stage);
+    new ResizeObserver(() => Ask.draw()).observe(stage.parentNode);
     $("ask_more").ontoggle = Ask.drawHeads;
   },
 
@@ -204,7 +204,8 @@ const Ask = {
     const looked = largest(Ask.weights);
     const owner = Ask.owner;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const tall = stage.clientWidth < (5.2 * Ask.tokens.length + 9.5) * rem;
+    const room = stage.parentNode.clientWidth; // A stage that is tall stays narrow in a wide window.
+    const tall = room < (5.2 * Ask.tokens.length + 12.6) * rem;
     stage.classList.toggle("tall", tall);
     if (tall !== ($("ask_told").previousElementSibling === stage)) { // Where it is read at once.
       $("ask_why").prepend($("ask_told"));

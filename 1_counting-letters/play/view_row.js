@@ -222,8 +222,7 @@ class OneRow {
     this.fit();
     this.container.dataset.at = step;
     const bars = this.barsAt(step);
-    const low = Math.min(0, ...bars.map((bar) => bar.length));
-    const high = Math.max(0, ...bars.map((bar) => bar.length), bars.end);
+    const [low, high] = [Math.min(0, ...bars.scale), Math.max(0, ...bars.scale)];
     const percentOf = (length) => `${(100 * length) / (high - low || 1)}%`;
     const most = Math.max(...row.weights);
     this.lines.forEach((one, place) => {
@@ -264,22 +263,22 @@ class OneRow {
     return name === "exp" ? brief(exponentials[place]) : twoPlaces({ dot: dots, scaled, turned }[name][place]);
   }
 
-  barsAt(step) { // Return how long each bar is, what stands at its end, and with what length the scale ends.
+  barsAt(step) { // Return how long each bar is, what stands at its end, and what lengths the scale has room for.
     const { dots, turned, exponentials, weights } = this.row;
-    const bars = (lengths, texts, end) => Object.assign(lengths.map((length, place) => ({ length,
-      text: texts[place] })), { end });
+    const bars = (lengths, texts, scale) => Object.assign(lengths.map((length, place) => ({ length,
+      text: texts[place] })), { scale });
     if (step === 0) {
-      return bars(dots.map(() => 0), dots.map(() => ""), 1);
+      return bars(dots.map(() => 0), dots.map(() => ""), [1]);
     }
     if (step < 3) { // Both on one scale: one sees them shrink.
-      const end = Math.max(...dots, ...turned);
-      return step === 1 ? bars(dots, dots.map(twoPlaces), end) : bars(turned, turned.map(twoPlaces), end);
+      const lengths = step === 1 ? dots : turned;
+      return bars(lengths, lengths.map(twoPlaces), [...dots, ...turned]);
     }
     if (step === 3) { // On the scale of the largest, which may be too large a number for the computer.
       const highest = Math.max(...turned);
-      return bars(turned.map((logit) => Math.exp(logit - highest)), exponentials.map(brief), 1);
+      return bars(turned.map((logit) => Math.exp(logit - highest)), exponentials.map(brief), [1]);
     }
-    return bars(weights, weights.map(share), 1);
+    return bars(weights, weights.map(share), [1]);
   }
 
   drawMean() {
