@@ -1,7 +1,9 @@
 """What the page to play with computes is what the programs and the formula compute."""
 
 import re
-import runpy
+import shutil
+import subprocess
+import sys
 
 import browser
 import numpy as np
@@ -53,9 +55,11 @@ def test_it_computes_what_the_formula_says(task, settings, tmp_path, page):
             agree(page.seen(), chances, reference.weights, truth)
 
 
-def test_the_page_is_what_its_sources_give():
-    build = runpy.run_path(str(play.FOLDER / "build.py"))["build"]
-    same = build() == browser.PAGE.read_text(encoding="utf-8")
+def test_the_page_is_what_its_sources_give(tmp_path):
+    """It is written beside their folder, from wherever one calls."""
+    folder = shutil.copytree(play.FOLDER, tmp_path / "lesson" / "play")
+    subprocess.run([sys.executable, folder / "build.py"], check=True, cwd=tmp_path)
+    same = folder.with_name("play.html").read_bytes() == browser.PAGE.read_bytes()
     assert same, "Run `python 1_counting-letters/play/build.py`: play.html is what people open."
 
 

@@ -50,6 +50,9 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page
         rewritten(saved, query=np.zeros((1, 3, 32), np.float32)): "1 × 3 × 64",
         rewritten(saved, query=np.full((1, 3, 64), np.nan, np.float32)): "query",
         rewritten(saved, query=np.zeros((1, 3, 64))): "float32",
+        rewritten(
+            saved, **{"key_layer/kernel": np.zeros((64, 4), np.float32).T}
+        ): "key_layer/kernel",  # By columns.
     }
     before, path = page.seen(), tmp_path / "model.npz"
     for content, named in cases.items():
@@ -78,6 +81,12 @@ def test_a_file_is_dropped_and_its_address_asks_for_it_again(trained, page):
     assert page.seen()["message"]
     page.open(path)
     page.wait(lambda: page.seen() == before)
+    page.open(browser.checkpoint("difference"))
+    assert len(page.seen()["answers"]) == 4 and "own_2" in page.link
+    page.choose("own_1")
+    page.type("AAB")
+    page.turn({"attention": 0.5})
+    assert page.seen() == before
 
 
 def test_accuracy_is_that_of_main(trained, page):

@@ -23,7 +23,10 @@ SCALE = """
         all("#first .ends small").map((mark) => [Number(mark.textContent), parseFloat(mark.style.left)])];
 """
 TEXTS = "return [...document.querySelectorAll('#stage td.cell')].map((cell) => cell.textContent)"
-SLIDER = "document.getElementById('attention').dispatchEvent(new PointerEvent(arguments[0]))"
+DRAWN = """
+    const { model } = library[arguments[0]], roll = dice(5);
+    return Array.from({ length: 99 }, () => [model.length, model.draw(roll)]);
+"""
 CHOSEN = "const { id, head, row, column } = Models.chosen; return [id, head, row, column]"
 STOPS = """
     const tables = [...document.querySelectorAll("#stage table[role=grid]")];
@@ -46,23 +49,36 @@ def drag(page, start, end):
     webdriver.ActionChains(page.driver, duration=0).drag_and_drop(*cells).perform()
 
 
+def swipe(page, element, right, down, done):
+    """Draw a finger so far, from the middle of an element, until it was fast enough for a swipe."""
+
+    def once():
+        box = page.box(element)
+        x, y = (box["left"] + box["right"]) / 2, (box["top"] + box["bottom"]) / 2
+        for part in range(6):
+            finger = {"x": x + right * part / 5, "y": y + down * part / 5}
+            kind = "touchMove" if part else "touchStart"
+            page.command("Input.dispatchTouchEvent", type=kind, touchPoints=[finger])
+        page.command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        return done()
+
+    page.wait(once, 5)
+
+
 def test_letters_and_words(page):
-    """Random and usual ones; those that do not fit are refused in one line, and what was shown stays."""
-    drawn = set()
-    for _ in range(5):
-        page.find("random").click()
-        drawn.add(page.value("letters"))
-    assert len(drawn) == 5 and all(re.fullmatch("[␣ABC]{10}", letters) for letters in drawn)
+    """Those that do not fit are refused in one line, and what was shown stays, but for its colours."""
     page.type("AB")
     before = page.seen()
     for keys, named in (("X", "X"), (Keys.HOME + "?", "?"), (Keys.HOME + "\u00a0", "U+00A0")):
         page.find("letters").send_keys(keys)
         after = page.seen()
         assert named in after["message"] and after["weights"] == before["weights"]
+        assert float(page.find("stage").value_of_css_property("opacity")) < 0.6
     page.type("")
     assert page.seen()["message"]
     page.type("B")
     assert page.seen()["message"] == "" and page.seen()["weights"]["attention"] == [[[1], [1], [1]]]
+    assert page.find("stage").value_of_css_property("opacity") == "1"
     assert page.js(NAMES) == [["A", "B", "C"], ["B"]]
     page.choose("signal")
     assert page.js(NAMES) == [["B"], list("BBABCCABCAB")]
@@ -85,8 +101,27 @@ def test_letters_and_words(page):
     page.type("Ben cat " * 8)
     assert "15" in page.seen()["message"]  # More words than there are positions.
     page.find("random").click()
-    assert len({*page.value("letters").split()[:8:2]}) == 4  # No name twice, so that one can ask for it.
     assert len(page.value("letters").split()) == 9 and re.search("[✓✗]", page.seen()["verdicts"][-1])
+
+
+def test_random_letters_and_words_are_those_of_the_programs(page):
+    """Never the same ones, as long as in the training, each sign about as often; no name has two pets."""
+    drawn = set()
+    for _ in range(5):
+        page.find("random").click()
+        drawn.add(page.value("letters"))
+    assert len(drawn) == 5
+    for name, known in (("counting", " ABC"), ("signal", "ABC")):
+        lengths, texts = zip(*page.js(DRAWN, name), strict=True)
+        signs, counts = np.unique(texts, return_counts=True)
+        assert "".join(signs) == known and set(lengths) == set(map(len, texts))
+        np.testing.assert_allclose(counts, np.size(texts) / len(known), rtol=0.25)
+    texts = np.array([text for _, text in page.js(DRAWN, "transformer")])
+    names, pets, asked = texts[:, :8:2], texts[:, 1:8:2], texts[:, 8:]
+    assert all(len(set(row)) == 4 for row in names) and set((names == asked).sum(axis=1)) == {1}
+    for words, choices in ((names, 8), (pets, 8), (np.argmax(names == asked, axis=1), 4)):
+        _, counts = np.unique(words, return_counts=True)
+        np.testing.assert_allclose(counts, [words.size / choices] * choices, rtol=0.5)
 
 
 def test_what_is_typed_can_be_undone_and_replaced_by_an_address(page):
@@ -97,6 +132,10 @@ def test_what_is_typed_can_be_undone_and_replaced_by_an_address(page):
     for _ in range(3):
         page.find("letters").send_keys(Keys.CONTROL, "z", Keys.NULL)
     assert page.value("letters") == usual and page.seen()["answers"] == ["2", "3", "2"]
+    page.command("Input.imeSetComposition", text="ca", selectionStart=2, selectionEnd=2)
+    assert page.value("letters") == usual + "ca"  # A phone's keyboard is still completing it.
+    page.command("Input.insertText", text="ca b")
+    assert page.value("letters") == usual + "CA␣B" and len(weights(page)) == 14
     page.js("location.hash = '#model=counting&letters=CC&attention=0'")
     page.wait(lambda: page.value("letters") == "CC")
     np.testing.assert_allclose(page.seen()["weights"]["attention"], 0.5)
@@ -113,7 +152,9 @@ def test_letters_that_fit_stay_and_the_chosen_cell_stays_with_its_question(page)
     page.cell("attention", 1, 5).click()
     page.type("CAB")
     assert page.js(CHOSEN) == ["attention", 0, 1, 2]  # The same row, and its brightest cell.
+    assert page.find("cell").is_displayed()
     page.choose("transformer")
+    assert not page.find("cell").is_displayed()
     layer, head, row, column = page.js(CHOSEN)
     assert (row, column) == (8, 5)
     page.find("letters").send_keys(Keys.BACKSPACE * 3, "Cleo")
@@ -197,6 +238,10 @@ def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
     page.one("#cell_move button").send_keys(Keys.ENTER)
     assert page.active == page.cell("attention", 0, 0) and not page.all(".taken")
     assert page.find("announced").text not in ("", taken)
+    page.press(Keys.ENTER, Keys.ARROW_RIGHT, Keys.ENTER)
+    for button in ("put_back", "cell_close"):
+        page.find(button).send_keys(Keys.ENTER)
+        assert page.active == page.cell("attention", 0, 1) and not page.find(button).is_displayed()
 
 
 def test_the_slider_says_what_it_shows_and_where_it_stops(page):
@@ -234,10 +279,6 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
     assert page.value("attention") == "2"
     slider.send_keys(Keys.ARROW_LEFT)
     assert page.value("attention") == "1.9"
-    page.js(SLIDER, "pointerdown")
-    page.turn({"attention": 0})
-    page.js(SLIDER, "pointercancel")  # The finger scrolls.
-    assert page.value("attention") == "1.9"
     page.find("attention back").click()
     assert page.value("attention") == "1" and page.active == slider
     assert not page.find("attention back").is_displayed()
@@ -250,6 +291,27 @@ def test_a_page_from_right_to_left_keeps_its_heatmaps(page):
     page.press(Keys.ARROW_RIGHT)
     assert page.js(CHOSEN) == ["attention", 0, 0, 1]
     assert page.active.rect["x"] > page.cell("attention", 0, 0).rect["x"]
+
+
+def test_a_finger_moves_weight_along_a_row_and_scrolls_elsewhere(page):
+    """The page up and down, wherever it begins; to the side a picture that is wider than its place."""
+    page.screen(390, 400)
+    page.command("Emulation.setTouchEmulationEnabled", enabled=True)
+    place = "window.scrollTo(0, 0); arguments[0].scrollIntoView({ block: 'center' }); return scrollY"
+    cell, slider = page.cell("attention", 0, 7), page.find("attention")
+    for part in (cell, slider):
+        before, top = page.seen(), page.js(place, part)
+        swipe(page, part, 0, -150, lambda top=top: page.js("return scrollY") > top + 50)
+        assert page.seen() == before and not page.find("cell").is_displayed()
+    page.js(place, cell)
+    left = page.box(page.cell("attention", 0, 1))["left"] - page.box(cell)["left"]
+    swipe(page, cell, left, 0, lambda: weights(page)[7] == 0)
+    assert weights(page)[1] > before["weights"]["attention"][0][0][1]
+    page.go("vote")
+    page.type("ABC" * 13, "vote_letters")
+    picture = page.one("#models .picture")
+    page.js(place, picture)
+    swipe(page, picture, -60, 0, lambda: page.js("return arguments[0].scrollLeft", picture) > 20)
 
 
 def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):

@@ -124,6 +124,9 @@ def test_both_kinds_train_and_become_models(page):
     step = page.js("return Train.pair[1].training.step")
     assert 0 < step < 2000 and str(step) in page.all("#runs tr")[-1].text and page.is_on("start")
     assert [name for name, *_ in page.js(CHART)[0][:2]] == ["before learnt", "before equal"]
+    assert (
+        len(set(page.js("return Train.curves.map(({ points }) => points[0][1])"))) == 4
+    )  # All of them differ.
     page.all("#runs button")[2].click()
     assert "model=trained_3" in page.link and page.value("attention") == "1"
     page.go("train")
@@ -148,3 +151,4 @@ def test_the_page_trains_with_the_settings_of_main(page):
     assert all(f"{number:,.0f} " in told for number in settings[:2])
     usual, after_a_score = page.js(UNSEEN)
     assert usual == after_a_score  # It never trains on what it is tested with.
+    assert abs(np.mean(usual, axis=0) - 2.5).max() < 0.9  # Each letter is as likely: six standard deviations.

@@ -62,7 +62,7 @@ def test_one_press_votes_and_tells_what_became_of_it(page):
     drawn = page.value("vote_letters")
     page.find("vote_0").click()
     are_judged(page, drawn)
-    page.find("again").click()
+    page.find("again").send_keys(Keys.ENTER)  # Under the mouse it would still move.
     page.type("aaaa bbbbb", "vote_letters")
     assert page.value("vote_letters") == "AAAA␣BBBBB"
     assert answers(page) == HIDDEN and not page.find("show").is_displayed()
@@ -83,19 +83,20 @@ def test_one_press_votes_and_tells_what_became_of_it(page):
     assert page.find("vote_length").text
     page.type("abx", "vote_letters")
     assert "X" in page.seen()["message"] and page.find("vote_length").text
+    assert float(page.find("models").value_of_css_property("opacity")) < 0.6
     page.find("vote_usual").click()
     are_judged(page, "␣BC␣CBBAA␣")
     assert page.seen()["message"] == page.find("vote_length").text == ""
     page.find("again").click()
     assert answers(page) == HIDDEN and not page.find("moral").is_displayed()
-    page.js(
-        "for (const id of ['vote_0', 'again']) document.getElementById(id).click()"
-    )  # Before they are told.
-    page.go("model")
-    page.choose("signal")
-    page.accuracy()  # In that time the scores of the vote would have come, too.
-    page.go("vote")
-    assert all(page.is_on(f"vote_{model}") for model in range(3)) and not page.all("#models [data-right]")
+    for ending, model in (("again", "signal"), ("in_class", "counting")):  # Before the scores are told.
+        page.js("for (const id of arguments) document.getElementById(id).click()", "vote_0", ending)
+        page.go("model")
+        page.choose(model)
+        page.accuracy()  # In that time the scores of the vote would have come, too.
+        page.go("vote")
+        assert all(page.is_on(f"vote_{model}") for model in range(3)) and not page.all("#models [data-right]")
+        assert not page.find("moral").is_displayed()
 
 
 def test_in_class_votes_are_counted_before_anything_is_given_away(page):

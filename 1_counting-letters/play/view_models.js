@@ -98,7 +98,10 @@ const Models = {
     };
     $("checkpoint").onchange = () => openFile($("checkpoint").files[0]);
     Models.row = new OneRow($("cell_row"));
-    $("cell_close").onclick = Models.closeSheet;
+    $("cell_close").onclick = () => {
+      Models.closeSheet();
+      Models.cellAt(Models.chosen).focus({ preventScroll: true }); // The button is gone.
+    };
     $("cell_large").onclick = () => Row.openCell({ ...Models, cell: Models.chosen });
     const stage = $("stage");
     stage.addEventListener("mouseover", (event) => Models.light(placeOf(event) || Models.chosen));
