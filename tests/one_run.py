@@ -16,7 +16,18 @@ import zlib
 from unittest import mock
 
 import numpy as np
-from experiments import lesson_2, measuring, play, programs, trainings, transformer
+from experiments import (
+    by_formula,
+    diagrams,
+    lesson_2,
+    measuring,
+    pictures,
+    play,
+    programs,
+    trainings,
+    transformer,
+)
+from matplotlib import pyplot
 
 experiments = importlib.import_module("experiments.__main__")
 FOLDER = pathlib.Path(__file__).with_name("one_run")
@@ -73,18 +84,22 @@ class OneRun(trainings.ModelCache):
             self.loaded[name].arrays = [weight.numpy() for weight in self.loaded[name].weights]
         model, variants = self.loaded[name], []
         for seed in self.chosen(seeds):
-            generator = np.random.default_rng(zlib.crc32(f"{setup} {seed}".encode()))
-            noise = 0 if setup == known and seed == 1 else 0.1
-            factors = [1 + noise * generator.normal(size=array.shape) for array in model.arrays]
+            generator = np.random.default_rng(zlib.crc32(f"{setup}, {seed}".encode()))
+            noise = 0 if setup == known and seed == 1 else 0.06
+            factors = [
+                1 + noise * (generator.normal(size=array.shape) + generator.normal())
+                for array in model.arrays
+            ]
             variants.append(Variant(model, [a * f for a, f in zip(model.arrays, factors, strict=True)]))
         return variants
 
     def losses(self, setup, seed):
-        return [(50, 9), (2200, zlib.crc32(f"{setup} {seed}".encode()) / 2**32)]
+        last = zlib.crc32(f"{setup}, {seed}".encode()) / 2**32
+        return [(step, last + 1 - step / 2000) for step in range(50, 2001, 50)]
 
 
-def measure(lesson):
-    """Return what is printed of a lesson, a str, and which models it asked for: a set of (setup, seeds)."""
+def measure(name):
+    """Return what a lesson prints, or what "pictures" draw, a str, and which models were asked for, a set."""
     new_data, texts_of, inside = measuring.new_data, transformer.texts_of, lesson_2.interventions
     with (
         mock.patch.object(measuring, "new_data", lambda task, _=0, **more: new_data(task, 1000, **more)),
@@ -94,16 +109,46 @@ def measure(lesson):
         contextlib.redirect_stdout(io.StringIO()) as text,
     ):
         cache = OneRun(folder)
-        experiments.report([lesson], cache, types.SimpleNamespace(seeds=[1, 2], pictures=False))
+        if name in experiments.LESSONS:
+            experiments.report([name], cache, types.SimpleNamespace(seeds=[1, 2], pictures=False))
+        else:
+            with mock.patch.multiple(pictures, save=describe, draw_heatmaps=mock.Mock(), OF_ONE_MODEL={}):
+                with (
+                    mock.patch.object(by_formula, "PICTURES", {}),
+                    mock.patch.object(diagrams, "PICTURES", {}),
+                ):
+                    pictures.draw(experiments.LESSONS, cache)
     return text.getvalue(), cache.asked
 
 
-def record(lesson):
-    """Return the path of the record of a lesson."""
-    return FOLDER / f"lesson_{lesson}.md"
+def describe(figure, task, name):
+    """Print what a picture of many models shows: texts and where, lines, bands, the heights of bars."""
+    print(f"\n### {name} of Lesson {task}\n")
+    for axes in figure.axes:
+        for text in axes.texts:
+            print(f"- {text.get_text()!r} at {listed(text.get_position())}, {text.get_color()}")
+        for line in axes.lines:
+            print(f"- line {line.get_color()} {line.get_marker()}: {listed(line.get_ydata())}")
+        for band in axes.collections:
+            (path,) = band.get_paths()
+            print(f"- band: {listed(path.vertices[:, 1])}")
+        bars = [patch for patch in axes.patches if isinstance(patch, pyplot.Rectangle)]
+        print(f"- rectangles: {listed([bar.get_height() for bar in bars])}")
+    pyplot.close(figure)
 
 
+def listed(numbers):
+    """Return numbers as text, with three digits."""
+    return " ".join(f"{number:.3f}" for number in numbers)
+
+
+def record(name):
+    """Return the path of the record of a lesson, or of the pictures."""
+    return FOLDER / f"{name}.md"
+
+
+NAMES = [*experiments.LESSONS, "pictures"]
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name in experiments.LESSONS:
+    for name in NAMES:
         record(name).write_text(measure(name)[0], encoding="utf-8")

@@ -390,10 +390,38 @@ def test_a_full_run_writes_each_lesson_and_one_lesson_only_itself(tmp_path, monk
     assert (
         "Another machine" in (tmp_path / "lesson_1.md").read_text(encoding="utf-8") and not drawn.mock_calls
     )
+    for failed in (KeyboardInterrupt, trainings.TrainingError("no line\n"), edits.EditError("no line")):
+        cache().train.side_effect = failed
+        with pytest.raises(SystemExit, match="130|no line"):
+            experiments.main(["--lesson", "1"])
+    cache().train.side_effect = None
     experiments.main(["--pictures"])
     for name, text in (("lesson_1", "figures"), ("lesson_2", "figures"), ("speed", "Another machine")):
         assert text in (tmp_path / f"{name}.md").read_text(encoding="utf-8")
     assert [call.args for call in drawn.mock_calls] == [(cache(),), (["1", "2"], cache()), ()]
+
+
+def test_the_page_gets_the_models_that_its_names_promise(tmp_path, monkeypatch):
+    """Of seed 1, before it is built; the checkpoints that are there have the flags of these."""
+    cache = trainings.ModelCache(tmp_path / "models")
+    monkeypatch.setattr(trainings, "subprocess", None)  # None is trained.
+    for setup in play.MODELS.values():
+        folder = cache.savepath(setup, 1)
+        folder.mkdir()
+        (folder / "output.txt").touch()
+        (folder / "model.npz").write_text(str(setup), encoding="utf-8")
+    build = mock.Mock()
+    monkeypatch.setattr(play.runpy, "run_path", build)
+    real = play.FOLDER / "checkpoints"
+    monkeypatch.setattr(play, "FOLDER", tmp_path)
+    (tmp_path / "checkpoints").mkdir()
+    play.embed(cache)
+    build.assert_called_once_with(str(tmp_path / "build.py"), run_name="__main__")
+    for name, setup in play.MODELS.items():
+        assert (tmp_path / "checkpoints" / f"{name}.npz").read_text(encoding="utf-8") == str(setup)
+        if setup.task in LESSONS:
+            assert programs.read(real / f"{name}.npz")[1]["settings"] == settings(setup)
+    assert {path.stem for path in real.iterdir()} == {*play.MODELS}
 
 
 def test_the_benchmark_says_what_part_of_the_other_program_s_time_this_one_takes(tmp_path, monkeypatch):
@@ -401,12 +429,13 @@ def test_the_benchmark_says_what_part_of_the_other_program_s_time_this_one_takes
     with pytest.raises(SystemExit):
         benchmark.seconds([sys.executable, "-c", "raise SystemExit(1)"])
     assert 0.1 < benchmark.seconds([sys.executable, "-c", "import time; time.sleep(0.1)"])
-    ran = collections.Counter()
+    ran = collections.defaultdict(list)  # Where models were saved.
+    times = {"their python": (9, 4, 4, 4, 9), sys.executable: (3, 1, 3, 3, 8)}
 
     def seconds(words):
-        python, script, _, *flags = map(str, words)
-        ran[python, script, " ".join(flag for flag in flags if "=" not in flag)] += 1
-        return 4 if python == "their python" else 3
+        python, script, savepath, *flags = map(str, words)
+        ran[python, script, " ".join(flags)].append(savepath)
+        return times[python][len(ran[python, script, " ".join(flags)]) - 1]
 
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr(benchmark, "seconds", seconds)
@@ -416,11 +445,15 @@ def test_the_benchmark_says_what_part_of_the_other_program_s_time_this_one_takes
         (row, head): cell for row, head, cell in results.tables((tmp_path / "speed.md").read_text("utf-8"))
     }
     assert len(cells) > 30
+    trainings_of = []
     for variant in program.VARIANTS:
         row = f"Task {variant}: `--train`"
         assert [cells[row, head] for head in ("theirs", "of theirs")] == ["4.00", "0.75"]
-        assert cells[row, benchmark.NOW].startswith("3.00 ")
+        assert cells[row, benchmark.NOW] == "3.00 (1.00 to 8.00)"
         task, *flags = variant.split()
-        for what, *pythons in (("--train", "their python", sys.executable), ("--test", sys.executable)):
-            words = str(programs.script(int(task))), " ".join([*flags, what])
-            assert [ran[(python, *words)] for python in pythons] == [benchmark.REPETITIONS] * len(pythons)
+        script, train = str(programs.script(int(task))), f"--train --steps={benchmark.STEPS[int(task)]}"
+        keys = [("their python", train), (sys.executable, train), (sys.executable, "--test")]
+        theirs, trained, tested = (ran[python, script, " ".join([*flags, what])] for python, what in keys)
+        assert len(set(theirs)) == 1 and trained == tested == 5 * tested[:1] and theirs[0] not in trained
+        trainings_of.append(trained[0])
+    assert len(set(trainings_of)) == len(program.VARIANTS)
