@@ -81,6 +81,8 @@ def test_a_place_that_is_not_there_exactly_once_is_refused():
     for source in ("\na\nb\n", "\na\nb\nc\na\nb\n", "\na\nx\nb\nc\n"):
         with pytest.raises(ValueError, match="times"):
             edits.apply(source, diff)
+    with pytest.raises(edits.EditError):
+        edits.apply("\na\nc\n", " a\nb\n-c\n")
 
 
 def test_an_edit_stands_on_its_page_once_and_has_one_diff(tmp_path, monkeypatch):

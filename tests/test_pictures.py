@@ -2,13 +2,18 @@
 
 import functools
 import itertools
+import pathlib
 import re
+import shutil
+import sys
 import types
 
 import drawings
 import figures
+import matplotlib
 import matplotlib.pyplot as pyplot
 import numpy as np
+import program
 import pytest
 import worked_examples as examples
 from experiments import (
@@ -24,6 +29,7 @@ from experiments import (
     results,
     transformer,
 )
+from PIL import Image
 from scipy import special
 
 WITHOUT_TRAINING = {
@@ -120,6 +126,40 @@ def test_what_is_said_of_a_picture_is_in_it(name, said):
         line[start:end] for line in lines for start, end in itertools.combinations(range(len(line) + 1), 2)
     ]
     assert figures.fits(said, [np.concatenate(lines), *vectors])
+
+
+def test_a_heatmap_of_a_page_is_what_its_program_draws_today(monkeypatch):
+    copied, copy, tasks = {}, shutil.copy, {programs.script(task): task for task in program.FOLDERS}
+
+    def run(command, **_):
+        python, script, *words = command
+        assert python == sys.executable
+        assert program.in_process(tasks[script], *words).returncode == 0
+
+    def keep(source, target):
+        if target.name == "images":
+            copied[target / pathlib.Path(source).name] = pyplot.imread(source)
+        else:
+            copy(source, target)
+
+    monkeypatch.setattr(pictures.subprocess, "run", run)
+    monkeypatch.setattr(pictures.shutil, "copy", lambda source, target: keep(source, pathlib.Path(target)))
+    pictures.draw_heatmaps()
+    assert {*copied} == {IMAGES[name] for _, name in pictures.HEATMAPS}
+    for path, image in copied.items():
+        committed = pyplot.imread(path)
+        assert image.shape == committed.shape
+        if Image.open(path).text["Software"].startswith(f"Matplotlib version{matplotlib.__version__},"):
+            np.testing.assert_allclose(image, committed, atol=0.1)
+
+
+def test_a_picture_is_saved_beside_the_page_of_its_task(tmp_path, monkeypatch):
+    figure = draw("memory")
+    monkeypatch.setattr(programs, "ROOT", tmp_path)
+    path = programs.script(2).parent / "images" / "a name.png"
+    path.parent.mkdir(parents=True)
+    drawing.save(figure, 2, "a name")
+    drawings.check_committed(figure, path)
 
 
 # --- Numbers and lines ----------------------------------------------------------------------------------
