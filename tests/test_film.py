@@ -6,10 +6,17 @@ from experiments import film
 from matplotlib import pyplot
 from PIL import Image, ImageSequence
 
-# The weights as they are drawn, those that they should be, and the width of the pointer.
+# The weights as they are drawn, those that they should be, the width of the pointer, what is below it, and
+# whether the answer is seen.
 DRAWN = """
     const { width } = document.querySelector("#pointer path").getBoundingClientRect();
-    return [Ask.drawn.last, Ask.weights, pointer.hidden ? 99 : width];
+    const at = document.elementsFromPoint(parseFloat(pointer.style.left), parseFloat(pointer.style.top));
+    const below = ["#ask_words > :nth-child(8)", "[data-attend=equal]"].filter(
+        (place) => at.some((part) => part.closest(place)),
+    );
+    return [
+        Ask.drawn.last, Ask.weights, pointer.hidden ? 99 : width, below.join(), $("ask_says").style.opacity,
+    ];
 """
 
 
@@ -29,11 +36,10 @@ def test_ben_has_the_cat_then_the_owl_then_a_guess(page, monkeypatch):
         if scale == 2:  # All that the still of the front page shows.
             still = pyplot.imread(film.IMAGES / "ask.png")
             assert real(self, scale).size == pytest.approx(still.shape[1::-1], rel=0.05)
-        drawn, weights, pointer = page.js(DRAWN)
-        return Answer(
-            f"{scale} {page.find('ask_answer').get_attribute('data-answer')}"
-            f"{'' if np.allclose(drawn, weights) and pointer > 9 else ', moving'}"
-        )
+        drawn, weights, pointer, below, seen = page.js(DRAWN)
+        answer = page.find("ask_answer").get_attribute("data-answer") if seen != "0" else "?"
+        moving = "" if np.allclose(drawn, weights) and pointer > 9 else ", moving"
+        return Answer(f"{scale} {answer}{moving}{below and f', at {below}'}")
 
     monkeypatch.setattr(film.Film, "picture", picture)
     monkeypatch.setattr(film.Film, "save", lambda self, path: saved.update({path.name: self.frames}))
@@ -41,7 +47,9 @@ def test_ben_has_the_cat_then_the_owl_then_a_guess(page, monkeypatch):
     monkeypatch.setattr(page.driver, "quit", lambda: None)
     film.draw()
     cat, owl, guess = (said for said, milliseconds in saved["ask.gif"] if milliseconds >= 1000)
-    assert (saved["ask.png"], cat, owl) == ("2 cat", "1 cat", "1 owl") and guess not in ("1 cat", "1 owl")
+    assert (saved["ask.png"], cat, owl[:5]) == ("2 cat", "1 cat", "1 owl") and guess[:5] not in (cat, "1 owl")
+    assert owl.endswith(":nth-child(8)") and guess.endswith("=equal]")
+    assert [said for said, _ in saved["ask.gif"]][:7] == ["1 ?, moving"] * 7
     assert 5 < sum(milliseconds for _, milliseconds in saved["ask.gif"]) / 1000 < 8
 
 
