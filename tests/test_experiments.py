@@ -432,7 +432,7 @@ def test_the_benchmark_says_what_part_of_the_other_program_s_time_this_one_takes
         benchmark.seconds([sys.executable, "-c", "raise SystemExit(1)"])
     assert 0.1 < benchmark.seconds([sys.executable, "-c", "import time; time.sleep(0.1)"])
     ran = collections.defaultdict(list)  # Where models were saved.
-    times = {"their python": (9, 4, 4, 4, 9), sys.executable: (3, 1, 3, 3, 8)}
+    times = {"their python": (9, 4, 4, 4, 9), "old": (2, 2, 2, 2, 2), sys.executable: (3, 1, 3, 3, 8)}
 
     def seconds(words):
         python, script, savepath, *flags = map(str, words)
@@ -441,7 +441,10 @@ def test_the_benchmark_says_what_part_of_the_other_program_s_time_this_one_takes
 
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr(benchmark, "seconds", seconds)
-    monkeypatch.setattr(sys, "argv", ["benchmark", "--other", "theirs", "their python", str(programs.ROOT)])
+    (tmp_path / program.FOLDERS[1]).mkdir()
+    (tmp_path / programs.SCRIPTS[1]).touch()  # The old one has no other task.
+    others = ("--other", "theirs", "their python", programs.ROOT, "--other", "old one", "old", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["benchmark", *map(str, others)])
     benchmark.main()
     cells = {
         (row, head): cell for row, head, cell in results.tables((tmp_path / "speed.md").read_text("utf-8"))
@@ -450,7 +453,9 @@ def test_the_benchmark_says_what_part_of_the_other_program_s_time_this_one_takes
     trainings_of = []
     for variant in program.VARIANTS:
         row = f"Task {variant}: `--train`"
-        assert [cells[row, head] for head in ("theirs", "of theirs")] == ["4.00", "0.75"]
+        old = ["2.00", "1.50"] if variant == "1" else ["", ""]
+        heads = "theirs", "of theirs", "old one", "of old one"
+        assert [cells[row, head] for head in heads] == ["4.00", "0.75", *old]
         assert cells[row, benchmark.NOW] == "3.00 (1.00 to 8.00)"
         task, *flags = variant.split()
         script, train = str(programs.script(int(task))), f"--train --steps={benchmark.STEPS[int(task)]}"

@@ -51,6 +51,7 @@ def test_a_table_has_medians_and_ranges_and_the_first_numbers_below(capsys):
     assert lines[5] == "| A | 50.0% (25.0 to 100.0) | 2.00 (1.00 to 3.00) |"
     assert lines[6] == "| B | 0.0% (0.0 to 0.0) | 1.00 (1.00 to 4.00) |"
     assert lines[8:] == ["- A: 25.0 50.0 100.0", "- B: 0.0 0.0 0.0"]
+    assert LESSONS[1].in_words([(1, 2), (3, 4), (3, 4)]) == "3 4 in 2 runs, 1 2 in 1 run"
 
 
 def test_a_label_says_what_is_trained():
