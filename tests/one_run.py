@@ -58,8 +58,12 @@ class OneRun(trainings.ModelCache):
     """
 
     def __init__(self, folder):
-        super().__init__(folder, [1, 2])
+        super().__init__(folder)
         self.asked = set()  # Which models: (setup, seeds).
+
+    def chosen(self, seeds):
+        """Return the first and the last, so that one sees how many there should be."""
+        return [min(seeds), max(seeds)]
 
     def there(self, setup):
         """Return the name of a model of the page that has this setup, or the usual one of its task."""

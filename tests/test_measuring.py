@@ -109,7 +109,7 @@ def measured(text):
 
 def without_digits(line):
     """Return a line with a 0 for each digit, up to what is said of more than one training run."""
-    return re.sub(r"\d", "0", re.split(r": [\d ]+ in \d+ run| \d+ of |\]|\d[\d.]*%? to ", line)[0])
+    return re.sub(r"\d", "0", re.split(r"; |: [\d ]+ in \d+ run| \d+ of |\]|\d[\d.]*%? to ", line)[0])
 
 
 def recorded_as(name):
