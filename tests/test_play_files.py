@@ -81,8 +81,9 @@ def test_a_file_is_dropped_and_its_address_asks_for_it_again(trained, page):
     assert page.seen()["message"]
     page.open(path)
     page.wait(lambda: page.seen() == before)
+    page.js("window.scrollTo(0, 999)")  # There is the field for files.
     page.open(browser.checkpoint("difference"))
-    assert len(page.seen()["answers"]) == 4 and "own_2" in page.link
+    assert len(page.seen()["answers"]) == 4 and "own_2" in page.link and page.js("return scrollY") == 0
     page.choose("own_1")
     page.type("AAB")
     page.turn({"attention": 0.5})

@@ -1,6 +1,7 @@
 """Models, a view of the page to play with: letters and words, the slider, weight moved by hand, keys."""
 
 import re
+import time
 
 import drawings
 import numpy as np
@@ -59,6 +60,7 @@ def swipe(page, element, right, down, done):
             finger = {"x": x + right * part / 5, "y": y + down * part / 5}
             kind = "touchMove" if part else "touchStart"
             page.command("Input.dispatchTouchEvent", type=kind, touchPoints=[finger])
+        time.sleep(0.1)  # So that the page does not slide on.
         page.command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
         return done()
 
@@ -296,6 +298,7 @@ def test_a_page_from_right_to_left_keeps_its_heatmaps(page):
 def test_a_finger_moves_weight_along_a_row_and_scrolls_elsewhere(page):
     """The page up and down, wherever it begins; to the side a picture that is wider than its place."""
     page.screen(390, 400)
+    page.turn({"attention": 2})
     page.command("Emulation.setTouchEmulationEnabled", enabled=True)
     place = "window.scrollTo(0, 0); arguments[0].scrollIntoView({ block: 'center' }); return scrollY"
     cell, slider = page.cell("attention", 0, 7), page.find("attention")
