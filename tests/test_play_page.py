@@ -113,7 +113,7 @@ SETTLED = """
     return Shell.view !== Vote || !document.getElementById("moral").hidden;
 """
 # Use all that can be used in the view in sight, one after the other; what does nothing, loses the focus, or
-# takes a key with a modifier, which is the browser's.
+# takes a key with a modifier or the right button, which are the browser's.
 USED = """
     const faults = [], used = new Set(), { view } = Shell;
     const all = (query) => [...document.querySelectorAll(`main > :not([hidden]) ${query}`)];
@@ -125,12 +125,13 @@ USED = """
         && !one.matches("[aria-disabled=true], [aria-pressed=true], [type=file], [role=slider]");
     const before = state();
     for (const one of all("[tabindex], button, input, select")) {
+        const press = (Kind, type, what) =>
+            one.dispatchEvent(new Kind(type, { ...what, bubbles: true, cancelable: true }))
+            || faults.push(`Taken: ${nameOf(one)}`);
+        press(PointerEvent, "pointerdown", { button: 2 });
         for (const key of ["ArrowLeft", "ArrowRight", "Home", "End", "Enter", "Escape"]) {
             for (const modifier of ["altKey", "ctrlKey", "metaKey"]) {
-                const event = { key, [modifier]: true, bubbles: true, cancelable: true };
-                if (!one.dispatchEvent(new KeyboardEvent("keydown", event))) {
-                    faults.push(`Taken: ${modifier} ${key}, ${nameOf(one)}`);
-                }
+                press(KeyboardEvent, "keydown", { key, [modifier]: true });
             }
         }
     }
@@ -167,9 +168,14 @@ SHOWN = """
     document.activeElement.blur();
     window.scrollTo(0, 0);
     if (Shell.view === Row) {
-        document.querySelector("#row_steps [data-step=average]").click();
-        $("row_strength").value = 2.8;
-        $("row_strength").dispatchEvent(new Event("input"));
+        const unfinished = document.querySelector("#row_steps [data-step=average][aria-pressed=false]");
+        if (unfinished) {
+            unfinished.click();
+        }
+        if ($("row_strength").value !== "2.8") {
+            $("row_strength").value = 2.8;
+            $("row_strength").dispatchEvent(new Event("input"));
+        }
     } else if (Shell.view === Models) {
         Models.explain(firstCell(Models.model, Models.seen));
         $("accuracy").textContent = "";
@@ -207,7 +213,8 @@ WALK = f"""
     const deeds = Object.entries({{
         "button:not([role]), .word": (one) => one.click(),
         "[role=slider]": (one) => one.dispatchEvent(
-            new KeyboardEvent("keydown", {{ key: pick(keys), shiftKey: roll(2) === 1, bubbles: true }})),
+            new KeyboardEvent("keydown", {{ key: pick(keys), shiftKey: roll(2) === 1, bubbles: true,
+                cancelable: true }})) && faults.push("The page scrolls."),
         "[type=range]": (one) => set(one, one.max * roll(7) / 6, "input"),
         "[type=text]": (one) => set(one, Models.model.join(Models.model.draw(roll)), "input"),
         select: (one) => set(one, pick([...one.options]).value, "change"),
@@ -246,7 +253,7 @@ VISITED = """
     }
 """
 ELSEWHERE = (  # Some of them say what is not there.
-    "ask&move=5-3&move=99-x",
+    "ask&attend=equal&move=5-3&move=99-x",
     "model=transformer",
     "model=signal&letters=?&attention=0",
     "row=Anna&letters=Anna",
@@ -334,14 +341,13 @@ def test_all_that_can_be_used_does_something_and_the_focus_is_not_lost(view, pag
     assert faults == [] and len(used) >= 5
 
 
-@pytest.mark.parametrize("view", ["ask&attend=equal&move=7-5&move=3-1", "row", "model"])
+@pytest.mark.parametrize("view", ["ask", "row", "model"])
 def test_what_one_sees_depends_on_the_address_alone(view, page):
     """Not on what was done before, in this view, in others, in a window of another width, and on paper."""
     page.stand_still()
     page.screen(1280, 900, mobile=False)
     page.visit(f"#{view}")
     first = page.js(SHOWN)
-    assert page.link.startswith(view)
     for seed, width in enumerate((390, 1280)):
         assert page.js(WALK, seed, 8) == []
         page.screen(width, 900, mobile=False)
@@ -435,8 +441,7 @@ def test_no_network_and_pictures_to_be_compared(page):
 
 
 def test_what_is_printed_fits_on_a_sheet(page):
-    """Lines are measured, so they are drawn anew for a sheet, and for the screen after that."""
-    page.stand_still()
+    """Lines are measured, so they are drawn anew for a sheet, at once, and for the screen after that."""
     for view in ("ask", "row"):
         page.visit(f"#{view}")
         page.wait(lambda: 1000 < page.js(INSIDE, "nothing") < 1280)
