@@ -203,6 +203,7 @@ SHOWN = """
 WALK = f"""
     const [seed, steps] = arguments, roll = dice(seed), {{ view }} = Shell, shown = () => {{ {SHOWN} }};
     const pick = (list) => list[roll(list.length)];
+    Math.random = () => roll(2 ** 20) / 2 ** 20;
     const isFree = (one) => one.checkVisibility({{ visibilityProperty: true }})
         && !one.matches("#cell *, .which *, [type=file], [aria-disabled=true]");
     const set = (one, value, event) => {{
