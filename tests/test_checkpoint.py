@@ -5,10 +5,12 @@ import os
 import pathlib
 import pickle
 import re
+import signal
 import zipfile
 
 import numpy as np
 import program
+import pytest
 
 # --- Damage -----------------------------------------------------------------------------------------------
 
@@ -91,24 +93,41 @@ def test_what_no_training_writes_is_refused(savepath):
 # --- Several programs at once -------------------------------------------------------------------------------
 
 
-def test_two_trainings_into_one_folder_are_killed_and_leave_a_complete_model(savepath, tmp_path):
-    """Whoever reads meanwhile finds one at every instant. In two containers, both are process 7."""
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+def test_of_two_trainings_into_one_folder_one_is_killed_and_ctrl_c_ends_the_other(savepath, tmp_path):
+    """Whoever reads meanwhile finds a model at every instant. In two containers, both are process 7.
+
+    The step that Ctrl-C says is that of the weights: a training of so many steps ends with the same.
+    """
     (tmp_path / "sitecustomize.py").write_text("import os\nos.getpid = lambda: 7\n", encoding="utf-8")
-    flags = ("--train", "--steps", 10**4, "--print_every", 10, "--save_every", 1, "--savepath", savepath)
+    flags = ("--train", "--seed", 1, "--print_every", 10, "--save_every", 1)
     outputs, trainings = [tmp_path / "one.txt", tmp_path / "other.txt"], []
     for output in outputs:
+        words, environment = ("--steps", 10**5, "--savepath", savepath), {"PYTHONPATH": str(tmp_path)}
         with output.open("w") as file:
-            trainings.append(program.start(1, *flags, stdout=file, env={"PYTHONPATH": str(tmp_path)}))
+            trainings.append(program.start(1, *flags, *words, stdout=file, env=environment))
     (usual, _), steps = program.contents(savepath), set()
     # Both have begun, and the kill comes while one of them saves.
     while len(steps) < 50 or not all(map(os.path.getsize, outputs)) or len(program.files(savepath)) == 1:
         arrays, description = program.contents(savepath)  # The archive's checksums find what is torn.
         assert arrays.keys() == usual.keys() and all(training.poll() is None for training in trainings)
         steps.add(description["step"])
-    for training in trainings:
-        training.kill()
-        program.finish(training)
+    killed, stopped = trainings
+    stopped.send_signal(signal.SIGSTOP)
+    killed.kill()
+    program.finish(killed)
     arrays, description = program.contents(savepath)
     assert arrays.keys() == usual.keys() and len(program.files(savepath)) <= 3  # Two that were not finished.
     printed = [max(program.losses(output.read_text(encoding="utf-8"))) for output in outputs]
     assert any(-1 <= description["step"] - step < 10 for step in printed)  # No loss line is lost.
+
+    stopped.send_signal(signal.SIGINT)
+    stopped.send_signal(signal.SIGCONT)
+    stopped = program.finish(stopped)
+    arrays, description = program.contents(savepath)
+    (line,) = program.messages(stopped)
+    assert stopped.returncode == 130 and str(description["step"]) in line
+    assert printed[1] - 1 <= description["step"] < 10**5
+    program.output_of(1, *flags[:-1], 10**5, "--steps", description["step"], "--savepath", tmp_path / "again")
+    again, _ = program.contents(tmp_path / "again")
+    assert arrays.keys() == again.keys() and all((arrays[name] == again[name]).all() for name in arrays)

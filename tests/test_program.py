@@ -96,7 +96,7 @@ def test_training_prints_what_it_promises(variant, trained):
 
 INPUTS = [  # What the sequence is then, a regular expression.
     *((variant, "", ".{11}" if variant.startswith("3") else ".{10}") for variant in program.VARIANTS),
-    ("1", "--input ab_bc", "AB BC"),
+    ("2 --self_att", "--input ab_bc", "AB BC"),
     ("1", "--input A", "A"),
     ("1", "--sample_len 40", ".{40}"),
     ("1", "--sample_len 3000", ".{3000}"),

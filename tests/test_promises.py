@@ -112,23 +112,6 @@ def test_a_full_disk_leaves_the_model_that_was_there(savepath):
 # --- Ctrl-C, numbers that are none ------------------------------------------------------------------------
 
 
-@POSIX
-def test_ctrl_c_saves_what_it_has_reached(tmp_path):
-    """The step that it says is that of the weights: a training of so many steps ends with the same."""
-    flags = ("--train", "--seed", 1, "--save_every", 10**5)
-    process = program.start(1, *flags, "--steps", 10**5, "--savepath", tmp_path / "stopped")
-    step = int(process.stdout.readline().split()[1])
-    process.send_signal(signal.SIGINT)
-    stopped = program.finish(process)
-    arrays, description = program.contents(tmp_path / "stopped")
-    assert stopped.returncode == 130 and step <= description["step"] < 10**5
-    (line,) = program.messages(stopped)
-    assert str(description["step"]) in line
-    program.output_of(1, *flags, "--steps", description["step"], "--savepath", tmp_path / "again")
-    again, _ = program.contents(tmp_path / "again")
-    assert arrays.keys() == again.keys() and all((arrays[name] == again[name]).all() for name in arrays)
-
-
 @every_training
 def test_ctrl_c_replaces_no_earlier_model_before_the_first_checkpoint(task, copy_of, tmp_path, monkeypatch):
     """But it saves where there is none, and where the training has saved a checkpoint of its own."""
