@@ -1,19 +1,16 @@
 """What the experiments compute: against the formula, counting, and what the results say of all models."""
 
-import functools
 import importlib
 import itertools
 import re
 import types
-from unittest import mock
 
+import drawings
 import numpy as np
 import one_run
 import program
 import pytest
 from experiments import (
-    exercises,
-    formula,
     lesson_2_expected,
     measuring,
     play,
@@ -25,13 +22,6 @@ from scipy import stats
 
 experiments = importlib.import_module("experiments.__main__")
 LESSONS = {task: importlib.import_module(f"experiments.lesson_{task}") for task in program.FOLDERS}
-
-
-def random_model():
-    """Return a model of Lesson 1 whose query is random, so that its weights differ."""
-    model = program.load(1).AttentionModel(max_len=10, vocab_size=3, hidden=64)
-    model.query.assign(np.random.default_rng(0).normal(size=model.query.shape))
-    return model
 
 
 def of_the_page(name):
@@ -128,7 +118,17 @@ def recorded_as(name):
     return of_two, asked
 
 
-def test_pictures_of_many_models_show_what_they_did():
+def test_pictures_of_many_models_show_what_they_did(monkeypatch):
+    """And outside of their charts, they are those of the pages."""
+    describe = one_run.describe
+
+    def compare(figure, task, name):
+        if name != "lineup":  # All of it is what models do.
+            image = program.script(task).parent / "images" / f"{name}.png"
+            drawings.check_committed(figure, image, but_for=figure.axes[1:])
+        describe(figure, task, name)
+
+    monkeypatch.setattr(one_run, "describe", compare)
     recorded_as("pictures")
 
 
@@ -155,7 +155,8 @@ def test_what_is_measured_of_two_models_is_what_was_and_about_what_the_results_s
 
 def test_the_counting_curve_is_its_formula_where_the_ratio_is_known():
     """A key along each letter, and a query that gives the own letter four times the weight of any other."""
-    lesson, model = LESSONS[1], random_model()
+    lesson, model = LESSONS[1], program.load(1).AttentionModel(max_len=10, vocab_size=3, hidden=64)
+    model.query.assign(np.random.default_rng(0).normal(size=model.query.shape))  # So its weights differ.
     weights = model(measuring.spell(1, " ABC").inputs)[1].numpy()[0]
     of_blank = [weights[step, step + 1] / weights[step, 0] for step in range(3)]
     of_others = [weights[step, step + 1] / weights[step, 1 + other] for step in range(3)
@@ -171,21 +172,6 @@ def test_the_counting_curve_is_its_formula_where_the_ratio_is_known():
     assert lesson.weight_formula([3], 2, 4) == pytest.approx(
         np.mean([3 / (3 + sum(rest)) for rest in itertools.product((1 / 2, 1 / 4, 1 / 4), repeat=7)])
     )
-
-
-def test_each_output_step_has_a_ruler_of_its_own(monkeypatch):
-    """It says the count that usually has the total weight, or the nearest, which a factor changes."""
-    data, model = measuring.new_data(1, 20), random_model()
-    monkeypatch.setattr(measuring, "new_data", lambda task: data)
-    answers, ruler = LESSONS[1].interventions.by_factor(model)
-    usual = [LESSONS[1].interventions.weight_by_count(model, step) for step in range(3)]
-    logits, weights = (array.numpy() for array in model(data.inputs))
-    assert (answers[2] == logits.argmax(axis=-1)).all()  # With a factor of 1.
-    for number, factor in enumerate(LESSONS[1].interventions.FACTORS.values()):
-        for sample, step in np.ndindex(20, 3):
-            changed = weights[sample, step] ** factor
-            total = changed[data.letters[sample] == step + 1].sum() / changed.sum()
-            assert ruler[number, sample, step] == np.abs(total - usual[step]).argmin()
 
 
 def test_the_prediction_for_another_length_counts_all_sequences():
@@ -235,41 +221,6 @@ def test_a_pair_for_patching_differs_in_one_count():
 # --- Lesson 3 -------------------------------------------------------------------------------------------
 
 
-def test_a_factor_of_0_makes_the_weights_equal_that_are_named():
-    inputs = measuring.new_data(3, 100).inputs
-    for changed, factors in LESSONS[3].interventions.FACTORS.items():
-        reference = formula.of(of_the_page("signal_pos_enc"), factors)
-        reference.lesson(inputs)
-        for name, where in (("encoder_layer_1/attention", "encoder"), ("attention", "decoder")):
-            assert np.allclose(reference.weights[name], 1 / 11) == (where in changed)
-
-
-def test_another_sequence_gives_weighted_means_and_nothing_else(monkeypatch):
-    """What they are added to, and all other positions, are those of this sequence."""
-    monkeypatch.setattr(measuring, "new_data", functools.partial(measuring.new_data, samples=100))
-    model, decode = of_the_page("signal_pos_enc"), formula.Model.decode
-    with mock.patch.object(formula.Model, "decode", autospec=True, side_effect=decode) as spy:
-        LESSONS[3].interventions.patched(model)
-    letters = measuring.new_data(3).inputs[0]
-    others = np.vstack([letters[:1], measuring.new_data(3, seed=3000).inputs[0, 1:]])
-    reference = formula.of(model)
-    own, other = reference.embed(letters), reference.embed(others)
-    means, _ = formula.attend(other, other, other)
-    mixed = reference.normalize("encoder_layer_1/attention/layer_norm", means + own)
-    taken = reference.feed_forward("encoder_layer_1", mixed)
-    for call, places in zip(spy.call_args_list, ([], [0], [0], [5], range(1, 11)), strict=True):
-        expected = reference.encode(own)
-        expected[list(places)] = taken[list(places)]
-        np.testing.assert_allclose(call.args[1][0], expected, atol=1e-8)
-
-
-def test_the_decoder_looks_elsewhere_where_another_letter_has_the_largest_weight():
-    model = of_the_page("signal")
-    weights = model(measuring.new_data(3).inputs)[1].numpy()[:, 0]
-    expected = weights[:, 0].mean(), (weights.argmax(axis=1) > 0).mean()
-    assert experiments.lesson_3_layers.look(model)[1:3] == pytest.approx(expected) and 0 < expected[1] < 1
-
-
 def test_many_texts_are_read_in_parts():
     model, words = of_the_page("transformer"), np.random.default_rng(0).integers(16, size=(2001, 3))
     logits, weights = transformer.outputs(model, words)
@@ -291,15 +242,3 @@ def test_the_bound_is_that_of_all_sequences():
     assert least == pytest.approx((table.sum(axis=1) * entropies).sum() / len(letters), abs=1e-9)
     assert most == pytest.approx(table.max(axis=1).sum() / len(letters), abs=1e-9)
     assert (round(least, 4), round(most, 4)) == (0.8038, 0.5901)
-
-
-def test_an_exercise_asks_the_model_that_its_command_tests(capsys):
-    models = {play.MODELS[name]: of_the_page(name) for name in ("signal", "signal_pos_enc")}
-    exercises.report(3, types.SimpleNamespace(models=lambda setup, seeds: [models[setup]] * 3))
-    rows = re.findall(
-        r"^\| `.*?--test (.*?)--input (\w+)` \| `\[\[(\d+)\]\]` 3 of 3 \|$", capsys.readouterr().out, re.M
-    )
-    assert len(rows) == 3
-    for flags, text, answer in rows:
-        model = models[LESSONS[3].setup(flags=flags.strip())]
-        assert int(answer) == formula.of(model).lesson(measuring.spell(3, text).inputs).argmax()
