@@ -19,9 +19,14 @@ SEEN = """
         const away = words.map((word) => Math.abs(middle(word.getBoundingClientRect())[axis] - point[axis]));
         return away.indexOf(Math.min(...away));
     };
-    const endOf = (line) => {
-        const end = line.getPointAtLength(line.getTotalLength()).matrixTransform(line.getScreenCTM());
+    const endOf = (line, isStart) => {
+        const length = isStart === true ? 0 : line.getTotalLength();
+        const end = line.getPointAtLength(length).matrixTransform(line.getScreenCTM());
         return nearest([end.x, end.y]);
+    };
+    const goalOf = ({ effect }) => {
+        const [from, to] = effect.getKeyframes().map((frame) => parseFloat(frame.strokeDashoffset));
+        return endOf(effect.target, from < to);
     };
     const rows = all("#ask_chances [data-chance]");
     return {
@@ -29,6 +34,7 @@ SEEN = """
         weights: all("#ask [data-arc]").map((arc) => Number(arc.dataset.weight)),
         widths: all("#ask_arcs .arc").map((arc) => Number(arc.getAttribute("stroke-width"))),
         ends: all("#ask_arcs .arc").map(endOf),
+        goals: document.getAnimations().filter((one) => one.animationName === "flow").map(goalOf),
         knobs: all("#ask [data-arc]:not([hidden])").map((knob) =>
             nearest(middle(knob.getBoundingClientRect()))),
         stops: all("#ask [data-arc][tabindex='0']").map((arc) => Number(arc.dataset.arc)),
@@ -294,6 +300,7 @@ def test_any_transformer_can_be_asked(page, tmp_path):
     page.wait(lambda: len(page.all("#ask_words > *")) == 5)
     asked = Asked(page, path)
     asked.says()
+    assert set(page.wait(lambda: page.js(SEEN)["goals"])) == {4}  # Values flow to the word that asks.
     asked.attend("equal")
     asked.says(factor=0)
     assert page.js("return Ask.score") != 999

@@ -26,8 +26,8 @@ PAINTED = """
 """
 # What a reader would stumble over in the view in sight: what is written too small, too pale, outside, or over
 # something else; what one presses that is too small, or covered; bars and cells that cannot be told from what
-# is below them, or are not printed; what is chosen and looks like what is not; lines that do not go from word
-# to word, or go across one.
+# is below them, or are not printed; a state that does not show; lines that do not go from word to word, or go
+# across one.
 FAULTS = """
     const faults = [];
     const isWide = (part) => part.scrollWidth > part.clientWidth + 1 && !part.querySelector(".heads > div");
@@ -44,11 +44,9 @@ FAULTS = """
     const luminance = (colour) => dot(colour.slice(0, 3).map(linear), [0.2126, 0.7152, 0.0722]);
     const isOver = (one, other, much) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > 2
         && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > much;
-    const chosen = "[aria-pressed=true], [aria-current], .looked, .asking";
-    const lookOf = (part) => {
-        const { backgroundColor, borderColor, borderWidth, outline } = getComputedStyle(part);
-        return [backgroundColor, borderColor, borderWidth, outline].join();
-    };
+    const states = ["aria-pressed", "aria-current", "asking", "looked", "mine", "most", "lit", "chosen",
+        "taken"];
+    const lookOf = (part) => [...getComputedStyle(part)].map((name) => getComputedStyle(part)[name]).join();
     const words = [...document.querySelectorAll(".word")].map((word) => word.getBoundingClientRect());
     const written = [];
     for (const part of [...all].filter(isSeen)) {
@@ -74,9 +72,17 @@ FAULTS = """
             find(Math.min(width, height) < 18, "tiny", part);
         }
         find(part.matches("html, .box, .picture") && isWide(part), "wide", part);
-        if (part.matches(chosen)) {
-            const other = [...part.parentElement.children].find((one) => !one.matches(chosen) && isSeen(one));
-            find(other && lookOf(part) === lookOf(other), "like others", part);
+        find(part.matches("[type=text]") && innerWidth >= 1280 && isWide(part), "cut", part);
+        for (const state of states.filter((one) => part.matches(`.${one}, [${one}]:not([${one}=false])`))) {
+            const look = lookOf(part), value = part.getAttribute(state);
+            part.removeAttribute(state);
+            part.classList.remove(state);
+            find(look === lookOf(part), `as if not ${state}`, part);
+            if (value === null) {
+                part.classList.add(state);
+            } else {
+                part.setAttribute(state, value);
+            }
         }
         if (part.matches("#ask_arcs path")) {
             const isAtWord = (length) => {
@@ -105,8 +111,19 @@ OPEN = """
     for (const part of document.querySelectorAll("main > :not([hidden]) details")) {
         part.open = true;
     }
-    const open = { ask: () => Ask.draw(), row: () => Row.steps.go(5), vote: () => Vote.reveal(),
-        model: () => onPhone() || Models.openSheet(), train: () => {} };
+    const open = {
+        ask: () => Ask.draw(),
+        row: () => Row.steps.go(5),
+        vote: () => Vote.reveal(),
+        model: () => {
+            if (!onPhone()) {
+                Models.openSheet();
+                Models.taken = Models.chosen;
+                Models.explain({ ...Models.chosen, column: 1 });
+            }
+        },
+        train: () => {},
+    };
     open[Shell.view.id]();
 """
 SETTLED = """

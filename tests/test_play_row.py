@@ -29,16 +29,17 @@ BARS = """
     return [...document.querySelectorAll("#row_steps div.amount")].map((bar) =>
         [parseFloat(bar.style.left), parseFloat(bar.style.width)]);
 """
-# How strongly the numbers of a strip are coloured, those in its lower half as negative numbers.
+# How strongly the numbers of strips are coloured, those in the lower half as negative numbers.
 SHADES = """
-    const strip = document.querySelector(arguments[0]);
-    const shades = Array(strip.viewBox.baseVal.width).fill(0);
-    for (const path of strip.children) {
-        for (const [, place, half] of path.getAttribute("d").matchAll(/M(\\d+) (\\d)/g)) {
-            shades[place] = Number(path.getAttribute("opacity")) * (half === "0" ? 1 : -1);
+    return [...document.querySelectorAll(arguments[0])].map((strip) => {
+        const shades = Array(strip.viewBox.baseVal.width).fill(0);
+        for (const path of strip.children) {
+            for (const [, place, half] of path.getAttribute("d").matchAll(/M(\\d+) (\\d)/g)) {
+                shades[place] = Number(path.getAttribute("opacity")) * (half === "0" ? 1 : -1);
+            }
         }
-    }
-    return shades;
+        return shades;
+    });
 """
 IN_SIGHT = """
     const box = document.getElementById("row_steps");
@@ -190,14 +191,13 @@ def test_a_row_of_a_model_is_the_formula(page):
         weights = formula.softmax(factor * logits)
         np.testing.assert_allclose(lines(page)[:, :-1], columns(logits, factor), rtol=5e-3, atol=5.1e-3)
         np.testing.assert_allclose(lines(page)[:, -1], weights, atol=1e-5)
-        drawn = {"query": [query], "key": keys, "value": [*keys, weights @ keys]}
+        drawn = {"query": [query], "key": keys, "value": [*keys, weights @ keys], "product": query * keys}
         for kind, vectors in drawn.items():
-            strips = page.js(STRIPS, f"#row_steps svg.{kind}")
+            strips, shades = (page.js(script, f"#row_steps svg.{kind}") for script in (STRIPS, SHADES))
             np.testing.assert_allclose(strips, vectors, rtol=1e-3, atol=1e-4)
-        for kind, vector in (("query", query), ("value", keys[0]), ("product", query * keys[0])):
-            shades = np.array(page.js(SHADES, f"#row_steps svg.{kind}"))
-            by_size = np.abs(shades)[np.argsort(np.abs(vector))]
-            assert (shades * vector >= 0).all() and np.diff(by_size).min() >= 0
+            for shade, vector in zip(np.array(shades), vectors, strict=True):
+                by_size = np.abs(shade)[np.argsort(np.abs(vector))]
+                assert (shade * vector >= 0).all() and np.diff(by_size).min() >= 0 and by_size.any()
         press(page, "compare")
         long = check_bars(page, 8 * logits)
         press(page, "scale")
