@@ -27,7 +27,7 @@ from experiments import (
     trainings,
     transformer,
 )
-from matplotlib import pyplot
+from matplotlib import colors, pyplot
 
 experiments = importlib.import_module("experiments.__main__")
 FOLDER = pathlib.Path(__file__).with_name("one_run")
@@ -126,18 +126,22 @@ def measure(name):
 
 
 def describe(figure, task, name):
-    """Print what a picture of many models shows: texts and where, lines, bands, the heights of bars."""
+    """Print what a picture of many models shows: texts and where, lines, bands, bars."""
     print(f"\n### {name} of Lesson {task}\n")
     for axes in figure.axes:
         for text in axes.texts:
             print(f"- {text.get_text()!r} at {listed(text.get_position())}, {text.get_color()}")
         for line in axes.lines:
-            print(f"- line {line.get_color()} {line.get_marker()}: {listed(line.get_ydata())}")
+            (left, _), *_, (right, _) = line.get_xydata()
+            look = f"{line.get_color()} {line.get_marker()} {line.get_linestyle()}"
+            print(f"- line {look} from {left:g} to {right:g}: {listed(line.get_ydata())}")
         for band in axes.collections:
             (path,) = band.get_paths()
-            print(f"- band: {listed(path.vertices[:, 1])}")
+            print(f"- band {colors.to_hex(band.get_facecolor()[0])}: {listed(path.vertices[:, 1])}")
         bars = [patch for patch in axes.patches if isinstance(patch, pyplot.Rectangle)]
-        print(f"- rectangles: {listed([bar.get_height() for bar in bars])}")
+        if bars:
+            looks = {colors.to_hex(bar.get_facecolor()) for bar in bars}
+            print(f"- bars {' '.join(sorted(looks))}: {listed([bar.get_height() for bar in bars])}")
     pyplot.close(figure)
 
 

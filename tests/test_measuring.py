@@ -201,21 +201,10 @@ def test_the_cases_of_lesson_2_stand_for_all_sequences():
     assert LESSONS[2].scores(lambda inputs: [said]) == pytest.approx((0, 1, 0))
 
 
-def test_a_pair_for_patching_differs_in_one_count():
-    """And where a step has read nothing, it has its query."""
+def test_an_output_step_that_has_read_nothing_has_its_query():
     interventions, model = LESSONS[2].interventions, of_the_page("difference_self_att")
     states, blind = interventions.first_states(model), interventions.blind_states(model)
     assert (blind[:, :3] == states[:, :3]).all() and (blind[:, 3] == model.query[0, 3]).numpy().all()
-    answers = interventions.cases().answers
-    larger = (answers[:, 0] < answers[:, 1]).astype(int)
-    first, second, weights = interventions.patch_pairs(answers[:, 3] > 0, larger)
-    before, after, step = answers[first], answers[second], larger[first]
-    rows = np.arange(len(first))
-    assert (before[rows, step] != after[rows, step]).all() and (before[:, 2] == after[:, 2]).all()
-    assert (before[rows, 1 - step] == after[rows, 1 - step]).all() and (larger[second] == step).all()
-    each, chances = np.unique(first), interventions.cases().chances
-    counted = np.bincount(first, weights)[each]  # Each case counts as often as it is likely.
-    np.testing.assert_allclose(counted, chances[each])
 
 
 # --- Lesson 3 -------------------------------------------------------------------------------------------
