@@ -62,7 +62,7 @@ CALM = {"name": "prefers-reduced-motion", "value": "reduce"}
 USUAL = {  # What a test may have set, as it is without that.
     "Emulation.clearDeviceMetricsOverride": {},
     "Emulation.setTouchEmulationEnabled": {"enabled": False},
-    "Emulation.setEmulatedMedia": {"media": "", "features": []},
+    "Emulation.setEmulatedMedia": {"media": "", "features": [CALM]},  # Movement takes a browser's time.
     "Emulation.setScriptExecutionDisabled": {"value": False},
 }
 
@@ -90,9 +90,9 @@ class Page:
         self.wait(lambda: self.js("return screen.width") == width)  # Under load, that takes a moment.
         self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
-    def stand_still(self):
-        """Be a user who wants nothing to move."""
-        self.command("Emulation.setEmulatedMedia", features=[CALM])
+    def move(self):
+        """Be a user who has nothing against movement."""
+        self.command("Emulation.setEmulatedMedia", features=[])
 
     def js(self, script, *arguments):
         """Run a script and return what it returns."""
@@ -233,11 +233,11 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    """Return the page at its second view, a model; in the end, nothing may have been thrown."""
+    """Return the page at a model, where nothing moves; in the end, nothing may have been thrown."""
     browser.driver.get_log("browser")
+    for name, parameters in USUAL.items():
+        browser.command(name, **parameters)
     browser.visit("#model=counting")
     browser.js("sessionStorage.clear()")  # Of another test's vote.
     yield browser
-    for name, parameters in USUAL.items():
-        browser.command(name, **parameters)
     assert browser.driver.get_log("browser") == []

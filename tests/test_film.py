@@ -22,6 +22,7 @@ DRAWN = """
 
 def test_ben_has_the_cat_then_the_owl_then_a_guess(page, monkeypatch):
     """The still, and what stands for a second: the line at the cat, at the owl, equal weights."""
+    page.move()
     saved = {}
 
     class Answer(str):

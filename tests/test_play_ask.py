@@ -188,7 +188,6 @@ def fits_on(page, width, height):
 def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
     """By click, mouse, keys and address: the model of the page against the formula, with the weight moved."""
     page.screen(1280, 657, mobile=False)
-    page.stand_still()
     page.visit()
     asked = Asked(page, browser.checkpoint("transformer"))
     assert page.seen()["shown"] == ["ask"] and fits_on(page, 1280, 657)
@@ -263,7 +262,6 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
 
 def test_all_heads_are_shown_on_request(page):
     """As the formula has them, and which ones are drawn large; then the whole model, with the same text."""
-    page.stand_still()
     page.visit("#ask&letters=Dan+owl+Anna+dog+Ben+cat+Cleo+hen+Anna")
     asked = Asked(page, browser.checkpoint("transformer"))
     page.one("#ask_more summary").click()
@@ -294,6 +292,7 @@ def test_any_transformer_can_be_asked(page, tmp_path):
     """A file of another size, dropped onto the view; its lines move to where they belong."""
     path = tmp_path / "mine.npz"
     browser.write_random(path, "transformer", {"pairs": 2, "hidden": 24, "layers": 3, "heads": 3})
+    page.move()
     page.visit("#ask")
     page.js("Ask.score = 999")  # As if the model of the page had been measured.
     page.drop(path)
@@ -322,7 +321,6 @@ def test_a_finger_drags_on_a_phone_and_nothing_moves_for_who_wants_stillness(pag
 
     page.screen(390)
     page.command("Emulation.setTouchEmulationEnabled", enabled=True)
-    page.stand_still()
     page.visit("#ask")
     assert fits_on(page, 390, 844)
     start, end = centre(page.one('#ask [data-arc="5"]')), centre(page.all("#ask_words > *")[1])

@@ -248,7 +248,6 @@ def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
 
 def test_the_slider_says_what_it_shows_and_where_it_stops(page):
     """The score follows, colours keep their end, the control is a click away, and nothing jumps."""
-    page.stand_still()  # Else colours would still be on their way.
     before, places = page.accuracy(), page.js(PLACES)
     usual, colours, _ = page.colours("#stage td.cell")
     page.turn({"attention": 2})
@@ -339,7 +338,6 @@ def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
 def test_on_a_phone_one_sees_what_a_moved_weight_does(page):
     """Two taps and a press, from 'A' to 'B': then the sheet is gone, and the answers are in sight."""
     page.screen(390, 667)
-    page.stand_still()
     page.cell("attention", 0, 7).click()
     page.one("#cell_move button").click()
     page.cell("attention", 0, 1).click()

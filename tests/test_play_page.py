@@ -353,7 +353,6 @@ def test_everything_can_be_read_and_a_colour_has_one_meaning(look, page):
 
 @pytest.mark.parametrize("view", ["ask", "row", "vote", "vote=class", "model", "model=transformer", "train"])
 def test_all_that_can_be_used_does_something_and_the_focus_is_not_lost(view, page):
-    page.stand_still()
     page.visit(f"#{view}")
     faults, used = page.js(USED)
     assert faults == [] and len(used) >= 5
@@ -362,7 +361,6 @@ def test_all_that_can_be_used_does_something_and_the_focus_is_not_lost(view, pag
 @pytest.mark.parametrize("view", ["ask", "row", "model"])
 def test_what_one_sees_depends_on_the_address_alone(view, page):
     """Not on what was done before, in this view, in others, in a window of another width, and on paper."""
-    page.stand_still()
     page.screen(1280, 900, mobile=False)
     page.visit(f"#{view}")
     first = page.js(SHOWN)

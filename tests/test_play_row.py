@@ -104,6 +104,7 @@ def reaches(page, step):
 
 def test_the_example_is_that_of_lesson_1(page):
     """Four names as keys, four pets as values; one goes on, back, and asks for somebody else."""
+    page.move()
     page.visit("#row")
     reaches(page, 0)
     at_rest = page.one("[data-step=play]").text
@@ -167,7 +168,6 @@ def test_what_was_asked_is_taken_to_its_row_by_link_and_by_address(page):
     page.js("location.hash = '#row=Nobody'")
     page.wait(lambda: page.seen()["message"])
     assert found()[1] == "cat"
-    page.stand_still()
     page.visit("#row=counting")
     page.go("vote")
     page.go("row")
