@@ -7,6 +7,7 @@ import io
 import re
 import shutil
 import sys
+import time
 import types
 from unittest import mock
 
@@ -304,6 +305,24 @@ def test_what_is_trained_is_kept_and_a_failure_is_one_line(one_edit, monkeypatch
     with pytest.raises(AttributeError):
         trainings.ModelCache(one_edit.folder).train([(BRIEF, [1])])
     output.with_name("cut_off.txt").rename(output)
+
+
+def test_each_run_is_trained_once_and_none_long_after_a_failure(tmp_path):
+    tried = []
+
+    class Cache(trainings.ModelCache):
+        def train_one(self, setup, seed):
+            tried.append(seed)
+            time.sleep(0.02)
+            if seed == 3:
+                raise trainings.TrainingError
+
+    cache = Cache(tmp_path)
+    cache.train([(BRIEF, [1]), (BRIEF, [1, 2])])
+    assert sorted(tried) == [1, 2]
+    with pytest.raises(trainings.TrainingError):
+        cache.train([(BRIEF, range(3, 200))])
+    assert 3 in tried and len(tried) < 100
 
 
 def test_todays_text_loads_what_an_earlier_one_has_trained(one_edit, tmp_path, monkeypatch):
