@@ -227,13 +227,12 @@ def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
         webdriver.ActionChains(page.driver).send_keys(Keys.TAB).perform()
         assert page.active.tag_name != "body"
     assert len(set(tables)) == 8
-    page.visit("#model=counting")
+    page.choose("counting")
     page.cell("attention", 0, 9).send_keys(Keys.ENTER)
     page.type("ABC")
     page.turn({"attention": 3})
-    assert page.accuracy() < 100 and not page.all(
-        ".taken"
-    )  # The weight that was taken went with its letters.
+    assert page.accuracy() < 100
+    assert not page.all(".taken")  # The weight that was taken went with its letters.
     page.cell("attention", 0, 0).send_keys(Keys.ENTER)
     assert page.all(".taken")
     taken = page.find("announced").text
