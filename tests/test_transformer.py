@@ -213,7 +213,7 @@ def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeyp
 
 def test_other_sizes_train_test_and_plot(drawn, tmp_path, transformer):
     """A loss is the mean over the last training steps; these leave the weights as the seed makes them."""
-    sizes = {"pairs": 8, "layers": 1, "heads": 1, "hidden": 2}
+    sizes = {"pairs": 8, "layers": 1, "heads": 3, "hidden": 6}
     flags = [word for name, size in sizes.items() for word in (f"--{name}", size)]
     flags += ["--steps", 3, "--print_every", 2, "--seed", 0, "--lr", 1e-9]
     paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
