@@ -191,7 +191,11 @@ def test_weight_is_moved_by_hand(page):
     page.find("usual").click()
     assert page.value("attention") == "2" and not page.find("put_back").is_displayed()
     page.turn({"attention": 1})
-    drag(page, (0, 7), (1, 1))  # To another row: its sum would not stay.
+    held = webdriver.ActionChains(page.driver, duration=0).click_and_hold(page.cell("attention", 0, 7))
+    for row, targets in ((0, 1), (1, 0)):  # To another row: its sum would not stay.
+        held.move_to_element(page.cell("attention", row, 1)).perform()
+        assert len(page.all("td.target")) == targets
+    held.release().perform()
     assert page.seen() == usual
     page.cell("attention", 0, 8).click()
     page.press(Keys.ENTER, Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ENTER)
@@ -219,8 +223,10 @@ def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
     page.choose("transformer")
     assert page.js(STOPS) == [1] * 8
     page.find("letters").send_keys(Keys.TAB)
-    tables = []
+    tables, reached = [], []
     while len(tables) < 8:
+        assert page.active not in reached  # The Tab key goes on, never back.
+        reached.append(page.active)
         if page.active.tag_name == "td":
             tables.append(page.active.find_element(By.XPATH, "ancestor::table").get_attribute("id"))
             assert "chosen" in page.active.get_attribute("class").split()

@@ -25,9 +25,9 @@ PAINTED = """
     return arguments[0].map((part) => colourOf(part).match(/[\\d.]+/g).map((part) => part / 255));
 """
 # What a reader would stumble over in the view in sight: what is written too small, too pale, outside, or over
-# something else; what one presses that is too small, or covered; bars and cells that cannot be told from what
-# is below them, or are not printed; a state that does not show; lines that do not go from word to word, or go
-# across one.
+# something else; what one presses that is too small, covered, or has no name; bars and cells that cannot be
+# told from what is below them, or are not printed; a state that does not show; lines that are flat, do not go
+# from word to word, or go across one.
 FAULTS = """
     const faults = [];
     const isWide = (part) => part.scrollWidth > part.clientWidth + 1 && !part.querySelector(".heads > div");
@@ -70,6 +70,8 @@ FAULTS = """
             const hit = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
             find(!hit || !part.contains(hit) && !hit.contains(part), "covered", part);
             find(Math.min(width, height) < 18, "tiny", part);
+            const name = part.matches("input, select") ? part.labels.length : part.textContent.trim();
+            find(!name && !part.getAttribute("aria-label"), "nameless", part);
         }
         find(part.matches("html, .box, .picture") && isWide(part), "wide", part);
         find(part.matches("[type=text]") && innerWidth >= 1280 && isWide(part), "cut", part);
@@ -90,7 +92,9 @@ FAULTS = """
                 return words.some((word) => isOver(word, new DOMRect(x - 3, y - 3, 6, 6), 2));
             };
             find(!isAtWord(0) || !isAtWord(part.getTotalLength()), "loose", part);
-            find(words.some((word) => isOver(word, part.getBoundingClientRect(), 2)), "across", part);
+            const box = part.getBoundingClientRect();
+            find(words.some((word) => isOver(word, box, 2)), "across", part);
+            find(Math.min(box.width, box.height) < 12, "flat", part);
         }
         if (part.style.width || part.style.backgroundColor || part.style.backgroundImage) {
             find(part.getBoundingClientRect().height < 3, "flat", part);
