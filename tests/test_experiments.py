@@ -427,6 +427,8 @@ def test_a_full_run_writes_each_lesson_and_one_lesson_only_itself(tmp_path, monk
     for name, text in (("lesson_1", "figures"), ("lesson_2", "figures"), ("speed", "Another machine")):
         assert text in (tmp_path / f"{name}.md").read_text(encoding="utf-8")
     assert [call.args for call in drawn.mock_calls] == [(cache(),), (["1", "2"], cache()), ()]
+    monkeypatch.setattr(results, "pathlib", types.SimpleNamespace(Path=lambda _: tmp_path / "none"))
+    assert " cores; Python " in results.machine()  # Where there is no /proc, as on macOS.
 
 
 def test_the_page_gets_the_models_that_its_names_promise(tmp_path, monkeypatch):
