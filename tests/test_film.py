@@ -50,7 +50,9 @@ def test_ben_has_the_cat_then_the_owl_then_a_guess(page, monkeypatch):
     cat, owl, guess = (said for said, milliseconds in saved["ask.gif"] if milliseconds >= 1000)
     assert (saved["ask.png"], cat, owl[:5]) == ("2 cat", "1 cat", "1 owl") and guess[:5] not in (cat, "1 owl")
     assert owl.endswith(":nth-child(8)") and guess.endswith("=equal]")
-    assert [said for said, _ in saved["ask.gif"]][:7] == ["1 ?, moving"] * 7
+    said = [said for said, _ in saved["ask.gif"]]
+    assert said[:7] == ["1 ?, moving"] * 7
+    assert said[said.index(owl) - 1][:5] == "1 owl"  # The line has come along with the pointer.
     assert 5 < sum(milliseconds for _, milliseconds in saved["ask.gif"]) / 1000 < 8
 
 
