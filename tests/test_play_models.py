@@ -168,6 +168,7 @@ def test_weight_is_moved_by_hand(page):
     usual = page.seen()
     before = weights(page)
     page.cell("attention", 0, 7).click()
+    assert f"{before[7]:.2f} "[1:] in page.one("#cell_move button").text
     page.one("#cell_move button").click()
     page.cell("attention", 0, 8).click()
     row = weights(page)
@@ -338,6 +339,7 @@ def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
     button.click()
     (table,) = (one for one in layer.find_elements(By.TAG_NAME, "table") if one.is_displayed())
     assert table.get_attribute("id") == f"block_2/attention {int(button.text) - 1}"
+    assert layer.find_elements(By.CSS_SELECTOR, "[aria-pressed=true]") == [button]
 
 
 def test_on_a_phone_one_sees_what_a_moved_weight_does(page):
