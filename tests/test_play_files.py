@@ -33,6 +33,7 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page
     saved, transformer = browser.checkpoint("counting"), browser.checkpoint("transformer")
     whole, archive = saved.read_bytes(), io.BytesIO()
     zipfile.ZipFile(archive, "w").writestr("letter.txt", "no model")
+    by_columns = np.zeros((64, 4), np.float32).T
     cases = {
         b"A letter to nobody.": "",
         whole[: len(whole) // 2]: "",
@@ -50,9 +51,7 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page
         rewritten(saved, query=np.zeros((1, 3, 32), np.float32)): "1 × 3 × 64",
         rewritten(saved, query=np.full((1, 3, 64), np.nan, np.float32)): "query",
         rewritten(saved, query=np.zeros((1, 3, 64))): "float32",
-        rewritten(
-            saved, **{"key_layer/kernel": np.zeros((64, 4), np.float32).T}
-        ): "key_layer/kernel",  # By columns.
+        rewritten(saved, **{"key_layer/kernel": by_columns}): "key_layer/kernel",
     }
     before, path = page.seen(), tmp_path / "model.npz"
     for content, named in cases.items():
