@@ -19,10 +19,7 @@ from matplotlib.backends import backend_agg
 FLAGS = ("--train", "--test", "--plot", "--seed", 0, "--steps", 20, "--print_every", 10)
 # There is no display, and what has been set for this process, or by it, is not there either.
 UNSET = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY", "MATPLOTLIBRC", "MPLBACKEND"))
-ENVIRONMENTS = {  # What a shell may have set, and the user's matplotlibrc: what is no backend.
-    "variables": ({"MPLBACKEND": "a_backend", "KERAS_BACKEND": "jax"}, ""),
-    "matplotlibrc": ({}, "backend: module://json\nimage.origin: lower\nfont.size: 20\n"),
-}
+MATPLOTLIBRC = "backend: module://json\nimage.origin: lower\nfont.size: 20\n"  # That is no backend.
 STYLES = ["dark_background", "ggplot", {"image.origin": "lower", "font.size": 20, "image.cmap": "gray"}]
 
 
@@ -43,22 +40,19 @@ def printed_and_drawn(output, folder):
 
 def test_settings_of_a_shell_change_neither_losses_nor_pictures(tmp_path):
     """And the folders are beside the program, wherever the user stands; they are shown from there."""
-    main, processes = pathlib.Path("lesson/main.py"), {}
-    for name, (environment, matplotlibrc) in ENVIRONMENTS.items():
-        (tmp_path / name / "lesson").mkdir(parents=True)
-        shutil.copy(program.script(1), tmp_path / name / "lesson")
-        (tmp_path / name / "matplotlibrc").write_text(matplotlibrc, encoding="utf-8")
-        processes[name] = program.start(main, *FLAGS, cwd=tmp_path / name, env=UNSET | environment)
-    results = []
-    for name, process in processes.items():
-        completed, lesson = program.finish(process), tmp_path / name / "lesson"
-        assert completed.returncode == 0 and not program.messages(completed), completed
-        results.append(printed_and_drawn(completed.stdout, lesson / "plots"))
-        model, *plots = re.findall(r" saved to (.+)\.$", completed.stdout, re.MULTILINE)
-        assert model == str(main.parent / "models" / "checkpoint.npz") and (lesson.parent / model).exists()
-        assert {str(main.parent / "plots" / plot) for plot in results[-1][1]} == set(plots)
-        assert program.files(lesson.parent) == ["lesson", "matplotlibrc"] and len(program.files(lesson)) == 3
-    assert results[0] == results[1] and len(results[0][1]) == 2
+    main, lesson = pathlib.Path("lesson/main.py"), tmp_path / "lesson"
+    lesson.mkdir()
+    shutil.copy(program.script(1), lesson)
+    (tmp_path / "matplotlibrc").write_text(MATPLOTLIBRC, encoding="utf-8")
+    completed = program.run(main, *FLAGS, cwd=tmp_path, env=UNSET | {"KERAS_BACKEND": "jax"})
+    assert completed.returncode == 0 and not program.messages(completed), completed
+    model, *plots = re.findall(r" saved to (.+)\.$", completed.stdout, re.MULTILINE)
+    assert model == str(main.parent / "models" / "checkpoint.npz") and (tmp_path / model).exists()
+    assert {str(main.parent / "plots" / plot) for plot in program.files(lesson / "plots")} == set(plots)
+    assert program.files(tmp_path) == ["lesson", "matplotlibrc"] and len(program.files(lesson)) == 3
+    paths = ("--savepath", tmp_path / "usual", "--plotpath", tmp_path / "usual")
+    usual = printed_and_drawn(program.output_of(1, *FLAGS, *paths), tmp_path / "usual")
+    assert usual == printed_and_drawn(completed.stdout, lesson / "plots") and len(usual[1]) == 2
 
 
 def test_a_window_of_the_kind_that_a_user_has_set_opens(savepath, tmp_path, monkeypatch):
