@@ -209,6 +209,8 @@ MEANINGS = {
     "model": {
         "query": (("#stage th.lit[scope=row]", FILL),),
         "key": (("#stage th.lit[scope=col]", FILL),),
+        "value": (("#answers .right", "color"),),
+        "wrong": (("#message", "color"),),
     },
 }
 
@@ -240,7 +242,7 @@ def test_everything_can_be_read_and_a_colour_has_one_meaning(look, page):
     page.screen(width, 3000, mobile=False)
     features = [{"name": name, "value": value} for name, value in features.items()]
     page.command("Emulation.setEmulatedMedia", media=media, features=[*features, browser.CALM])
-    hues = {"query": 0.115, "key": 0.561, "weight": 0.074, "value": 0.454}
+    hues = {"query": 0.115, "key": 0.561, "weight": 0.074, "value": 0.454, "wrong": 0.96}
     for view in VIEWS:
         page.js(OPEN, view)
         assert (
@@ -253,6 +255,27 @@ def test_everything_can_be_read_and_a_colour_has_one_meaning(look, page):
                 assert min(hues, key=lambda one, hue=hue: abs(hues[one] - hue)) == meaning, view
     assert (drawings.luminance(page.js(PAINTED, [["body", FILL]])[0]) > 0.5) == (look != "dark")
     assert page.one("nav").is_displayed() == (look != "paper")
+
+
+# What is said in the view in sight, outside of pictures.
+SAID = """
+    const isSeen = (part) => part.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+        && parseFloat(getComputedStyle(part).fontSize) && !part.closest("table, .heads");
+    const parts = [...document.querySelectorAll("header *, main > :not([hidden]) *")].filter(isSeen);
+    const texts = parts.flatMap((part) => [...part.childNodes].filter((node) => node.nodeType === 3));
+    return texts.map((text) => text.data.trim()).filter((text) => text.includes(" "));
+"""
+
+
+def test_a_phone_says_all_that_a_wide_screen_says(page):
+    for view in ("ask", "row", "vote", "model=transformer", "train"):
+        page.js(OPEN, view)
+        page.wait(lambda: page.js(SETTLED))
+        said = []
+        for width in (1280, 360):
+            page.screen(width, 3000, mobile=False)
+            said.append(set(page.js(SAID)))
+        assert said[0] - said[1] == set(), view
 
 
 @pytest.mark.parametrize("view", ["ask", "row", "vote", "vote=class", "model", "model=transformer", "train"])
