@@ -11,7 +11,6 @@ import importlib
 import io
 import pathlib
 import tempfile
-import types
 import zlib
 from unittest import mock
 
@@ -24,6 +23,7 @@ from experiments import (
     pictures,
     play,
     programs,
+    results,
     trainings,
     transformer,
 )
@@ -57,13 +57,20 @@ class OneRun(trainings.ModelCache):
     Of a setup that the page has no model of, both are another of the same task, with other weights.
     """
 
-    def __init__(self, folder):
-        super().__init__(folder)
+    built = {}  # The models of the page, by their names.
+
+    def __init__(self, folder, seeds):
+        super().__init__(folder, seeds)
         self.asked = set()  # Which models: (setup, seeds).
 
     def chosen(self, seeds):
         """Return the first and the last, so that one sees how many there should be."""
+        seeds = super().chosen(seeds)
         return [min(seeds), max(seeds)]
+
+    def module(self, task, edit=None):
+        """Return a program, which other tests may have loaded already."""
+        return super().module(task, edit) if edit else programs.load(task)
 
     def there(self, setup):
         """Return the name of a model of the page that has this setup, or the usual one of its task."""
@@ -79,14 +86,14 @@ class OneRun(trainings.ModelCache):
         """Nothing."""
 
     def models(self, setup, seeds):
-        self.asked.add((setup, tuple(seeds)))
+        self.asked.add((setup, *super().chosen(seeds)))
         name = self.there(setup)
         known = play.MODELS[name]
-        if name not in self.loaded:
+        if name not in self.built:
             module = self.module(known.task, known.edit)
-            self.loaded[name] = programs.load_model(module, self.checkpoint(setup, 1))
-            self.loaded[name].arrays = [weight.numpy() for weight in self.loaded[name].weights]
-        model, variants = self.loaded[name], []
+            self.built[name] = programs.load_model(module, self.checkpoint(setup, 1))
+            self.built[name].arrays = [weight.numpy() for weight in self.built[name].weights]
+        model, variants = self.built[name], []
         for seed in self.chosen(seeds):
             generator = np.random.default_rng(zlib.crc32(f"{setup}, {seed}".encode()))
             noise = 0 if setup == known and seed == 1 else 0.06
@@ -102,33 +109,57 @@ class OneRun(trainings.ModelCache):
         return [(step, last + 1 - step / 2000) for step in range(50, 2001, 50)]
 
 
-def measure(name):
-    """Return what a lesson prints, or what "pictures" draw, a str, and which models were asked for, a set."""
+@contextlib.contextmanager
+def two_models():
+    """Let the experiments have these models; give what they print, their OneRuns, and where they write."""
     new_data, texts_of, inside = measuring.new_data, transformer.texts_of, lesson_2.interventions
+    caches = []
+
+    def new_cache(folder, seeds=None):
+        caches.append(OneRun(folder, seeds))
+        return caches[-1]
+
     with (
         mock.patch.object(measuring, "new_data", lambda task, _=0, **more: new_data(task, 1000, **more)),
         mock.patch.object(transformer, "texts_of", lambda model, _=0: texts_of(model, 300)),
         mock.patch.object(inside, "blind_states", inside.first_states),  # No model here has read nothing.
+        mock.patch.object(trainings, "ModelCache", new_cache),
         tempfile.TemporaryDirectory() as folder,
+        mock.patch.object(experiments, "MODELS", folder),
+        mock.patch.object(results, "FOLDER", pathlib.Path(folder, "results")),
         contextlib.redirect_stdout(io.StringIO()) as text,
     ):
-        cache = OneRun(folder)
-        if name in experiments.LESSONS:
-            experiments.report([name], cache, types.SimpleNamespace(seeds=[1, 2], pictures=False))
-        else:
-            with mock.patch.multiple(pictures, save=describe, draw_heatmaps=mock.Mock(), OF_ONE_MODEL={}):
-                with (
-                    mock.patch.object(by_formula, "PICTURES", {}),
-                    mock.patch.object(diagrams, "PICTURES", {}),
-                ):
-                    pictures.draw(experiments.LESSONS, cache)
-    return text.getvalue(), cache.asked
+        yield text, caches, results.FOLDER
+
+
+def measure(*flags):
+    """Return what the experiments print with these flags, and write, a dict; and which models they ask."""
+    with two_models() as (text, caches, folder):
+        experiments.main(flags)
+        written = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*")}
+    return text.getvalue(), written, caches[0].asked
+
+
+def draw():
+    """Return what the pictures of many models show."""
+    with (
+        two_models() as (text, _, folder),
+        mock.patch.multiple(pictures, save=describe, draw_heatmaps=mock.Mock(), OF_ONE_MODEL={}),
+        mock.patch.object(by_formula, "PICTURES", {}),
+        mock.patch.object(diagrams, "PICTURES", {}),
+    ):
+        pictures.draw(experiments.LESSONS, trainings.ModelCache(folder))
+    return text.getvalue()
 
 
 def describe(figure, task, name):
     """Print what a picture of many models shows: texts and where, lines, bands, bars."""
     print(f"\n### {name} of Lesson {task}\n")
     for axes in figure.axes:
+        ends = listed((*axes.get_xlim(), *axes.get_ylim()))
+        print(f"- axes {axes.get_xlabel()!r} {axes.get_ylabel()!r} {ends}")
+        for ticks in (axes.get_xticklabels(), axes.get_yticklabels()) if axes.axison else ():
+            print(f"- ticks {' '.join(tick.get_text() for tick in ticks)}")
         for text in axes.texts:
             print(f"- {text.get_text()!r} at {listed(text.get_position())}, {text.get_color()}")
         for line in axes.lines:
@@ -155,8 +186,8 @@ def record(name):
     return FOLDER / f"{name}.md"
 
 
-NAMES = [*experiments.LESSONS, "pictures"]
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name in NAMES:
-        record(name).write_text(measure(name)[0], encoding="utf-8")
+    record("pictures").write_text(draw(), encoding="utf-8")
+    for name in experiments.LESSONS:
+        record(name).write_text(measure("--lesson", name)[0], encoding="utf-8")

@@ -254,14 +254,6 @@ def test_clock_hands():
 # --- Of trained models ----------------------------------------------------------------------------------
 
 
-def test_each_bar_is_the_weight_of_the_letter_below_it():
-    inputs, names = examples.one_hot(pictures.SHOWN[2]), ("difference", "difference_self_att")
-    for plane, name in zip(draw("difference_row").axes[1:], names, strict=True):
-        assert drawings.bars(plane) == pytest.approx(play.weights(name, inputs)["attention"][3])
-        letters = [tick.get_text() for tick in plane.get_xticklabels()]
-        assert "".join(letters).replace("␣", " ") == pictures.SHOWN[2]
-
-
 def test_each_training_run_is_a_dot():
     """The medians and the ranges of the dots are those of the tables above the numbers that are drawn."""
     rows = results.tables(results.path("lesson_3_transformer").read_text(encoding="utf-8"))
