@@ -15,9 +15,10 @@ SEEN = """
     const middle = (box) => [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
     const words = all("#ask_words > *");
     const nearest = (point) => {
-        const axis = all("#ask_stage.tall").length;
-        const away = words.map((word) => Math.abs(middle(word.getBoundingClientRect())[axis] - point[axis]));
-        return away.indexOf(Math.min(...away));
+        const axis = all("#ask_stage.tall").length, boxes = words.map((word) => word.getBoundingClientRect());
+        const away = boxes.map((box) => middle(box).map((at, side) => Math.abs(at - point[side])));
+        const nearest = Math.min(...away.map((each) => each[axis]));
+        return away.findIndex((each) => each[axis] === nearest && each[1 - axis] < 50);
     };
     const endOf = (line, isStart) => {
         const length = isStart === true ? 0 : line.getTotalLength();
@@ -38,7 +39,11 @@ SEEN = """
         knobs: all("#ask [data-arc]:not([hidden])").map((knob) =>
             nearest(middle(knob.getBoundingClientRect()))),
         stops: all("#ask [data-arc][tabindex='0']").map((arc) => Number(arc.dataset.arc)),
-        values: all("#ask [data-arc]").map((arc) => arc.getAttribute("aria-valuetext").split(",")[0]),
+        values: all("#ask [data-arc]").map((arc) =>
+            arc.getAttribute("aria-valuetext").match(/^\\w+|[\\d.]+$/g).join(" ")),
+        hints: all(".knob small").filter((hint) => hint.checkVisibility()).length,
+        labels: all("#ask_words .found small").filter((label) => label.checkVisibility())
+            .map((label) => label.textContent.match(/\\w+/g)[1]),
         shares: all("#ask_arcs text").map((text) => text.textContent),
         lights: ["looked", "asking"].map((name) => words.findIndex((word) => word.classList.contains(name))),
         chances: rows.map((row) => [row.querySelector("span").textContent, Number(row.dataset.chance),
@@ -46,12 +51,13 @@ SEEN = """
             parseFloat(row.querySelector("i").style.width), row.style.visibility !== "hidden"]),
         most: all("#ask_chances .most span").map((name) => name.textContent),
         answer: document.querySelector("#ask [data-answer]").dataset.answer,
-        told: document.getElementById("ask_tells").textContent.match(/[A-Za-z]+/g),
+        told: document.getElementById("ask_tells").textContent.match(/[A-Za-z]+|[\\d.,]*\\d/g),
         sure: parseInt(document.getElementById("ask_sure").textContent),
         wrong: document.querySelector("#ask_answer.wrong") !== null,
         asked: all("#ask_names [aria-pressed=true]").map((name) => name.textContent),
         attends: all("#ask [data-attend][aria-pressed=true]").map((button) => button.dataset.attend),
-        leads: document.getElementById("ask_on").offsetParent !== null,
+        seen: ["ask_on", "ask_looks", "ask_strange"].map((id) => document.getElementById(id)).map((part) =>
+            part.checkVisibility({ visibilityProperty: true }) && part.textContent !== ""),
     };
 """
 
@@ -69,6 +75,11 @@ COUNT = """
         requestAnimationFrame(count);
     };
     count();
+"""
+MIDDLE = """
+    const line = document.querySelectorAll("#ask_grabs path")[arguments[0]];
+    const { x, y } = line.getPointAtLength(line.getTotalLength() / 2).matrixTransform(line.getScreenCTM());
+    return [x, y];
 """
 CANCEL = """
     const pointerId = Ask.dragged.pointer;
@@ -135,26 +146,34 @@ class Asked:
         weights, answer = reference.weights[self.last][self.head][-1], self.words[chances.argmax()]
         np.testing.assert_allclose(seen["weights"], weights, atol=1e-5)
         looked = int(np.argmax(weights))
-        assert seen["stops"] == [looked] and seen["values"] == text  # Told to who does not see it.
-        assert seen["lights"] == [looked if weights[looked] > 0.3 else -1, last]
+        values = [f"{text[place]} {weight:.2f}".replace(" 0", " ") for place, weight in enumerate(weights)]
+        assert seen["stops"] == [looked] and seen["values"] == values  # Told to who does not see it.
+        lit = looked if weights[looked] > 0.3 else -1
+        assert seen["lights"] == [lit, last]
         assert seen["answer"] == answer and seen["most"] == [answer]
         assert seen["sure"] == pytest.approx(100 * chances.max(), abs=0.5001)
         for word, chance, percent, width, visible in seen["chances"]:
             assert chance == pytest.approx(chances[self.words.index(word)], abs=1e-5)
-            assert visible or word not in text[1::2] and chance < 0.01
+            assert visible == (word in text[1::2] or chance >= 0.01)
             assert percent == pytest.approx(100 * chance, abs=0.5001) and width == pytest.approx(
                 100 * chance, abs=0.01
             )
         by_chance = [self.words[place] for place in np.argsort(-chances)]
         other = next(word for word in by_chance if word not in text[1::2])
-        assert {word for word, *_ in seen["chances"]} == {*text[1::2], other}
-        assert seen["asked"] == [text[-1]] == [self.page.find("ask_title").text] and seen["leads"] == bool(
-            moves
-        )
+        assert sorted(word for word, *_ in seen["chances"]) == sorted({*text[1::2], other})
+        assert seen["asked"] == [text[-1]] == [self.page.find("ask_title").text]
+        strange = chances[self.words.index(other)] >= 0.01
+        assert seen["seen"] == [bool(moves), factor == 1 and not moves, strange]
         assert seen["attends"] == ([] if moves else ["learnt" if factor else "equal"])
         right = text[text.index(text[-1]) + 1]
         assert seen["wrong"] == (answer != right)
         assert (right in self.page.find("ask_verdict").text) == (answer != right and not moves)
+        keyed = lit if lit > 0 and lit % 2 else text.index(text[-1]) + 1
+        labels = text[keyed - 1 : keyed + (keyed == lit)]  # Whose key it is, and its value.
+        assert seen["labels"] == labels or self.settings["layers"] > 2  # That one is not trained.
+        given = weights[moves[-1][1]] if moves else 1
+        told = [f"{share:.2f}"[1:] for share in (given, 1 - given) if given < 0.5]
+        assert factor == 0 and not moves or [word for word in seen["told"] if word[-1].isdigit()] == told
         guess = self.page.find("ask_tells").text
         assert factor or moves or ("!" in guess) == (answer == right)
         about = {text[moves[-1][1]], answer} if moves else {answer} if factor == 0 else {text[looked]}
@@ -196,35 +215,33 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
         seen = page.js(SEEN)
         assert asked.says() == pet and seen["words"][-1] == name and max(seen["weights"]) > 0.9
         assert {name, pet} <= {*re.findall(r"\w+", page.find("announced").text)}
-        (owned,) = page.all("#ask_words .found")  # In the first layer, this pet looks at its owner.
-        assert pet in owned.text and name in owned.text
         assert len(page.all("#ask_arcs .first")) == 4 and len(page.all("#ask_arcs .first.mine")) == 1
     drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(asked.arc(5))
     drag.move_to_element(asked.word(6)).move_to_element(asked.word(7)).perform()
     assert asked.says(moves=[(5, 7)]) == "owl"  # It says so before one lets go.
     drag.release().perform()
-    assert asked.says(moves=[(5, 7)]) == "owl"
-    page.press(Keys.SHIFT + Keys.ARROW_LEFT)
+    assert asked.says(moves=[(5, 7)]) == "owl" and page.js(SEEN)["hints"] == 0
+    page.press(Keys.SHIFT + Keys.ARROW_UP)
     assert asked.says(moves=[(5, 6)]) not in ("cat", "owl")  # Cleo has no pet to give.
+    assert page.js(SEEN)["hints"] == 1  # To who uses the keyboard.
     page.press(Keys.ARROW_LEFT)
     assert asked.says() == "cat"
     page.press(Keys.ARROW_LEFT)
     assert asked.says(moves=[(5, 3)]) == "dog"  # From pet to pet.
-    page.press(Keys.END)
-    assert asked.says(moves=[(5, 7)]) == "owl"
-    page.js("location.hash = '#ask'")
-    page.wait(lambda: page.js(SEEN)["answer"] == "cat")
-    asked.says()
+    page.press(Keys.HOME, Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    assert asked.says() == "cat"
     asked.word(1).click()
     assert asked.says(moves=[(5, 1)]) == "hen"
-    drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(asked.arc(1))
-    drag.move_to_element(asked.word(3)).perform()
+    drag = webdriver.ActionChains(page.driver, duration=0)
+    drag.w3c_actions.pointer_action.move_to_location(*page.js(MIDDLE, 1))  # A line has no knob alone.
+    drag.click_and_hold().move_to_element(asked.word(3)).perform()
+    assert page.js(SEEN)["answer"] == "dog"
     page.js(CANCEL)
     asked.says(moves=[(5, 1)])
     webdriver.ActionChains(page.driver).release().perform()
     asked.says(moves=[(5, 1)])
     asked.arc(1).send_keys(Keys.ESCAPE)
-    assert asked.says() == "cat"
+    assert asked.says() == "cat" and page.active == asked.arc(5)
     page.js(COUNT)
     at_once = "arguments[0].click(); return document.getElementById('ask_tells').textContent"
     assert not re.search(r"\d+ of", page.js(at_once, page.one("#ask [data-attend=equal]")))
@@ -240,13 +257,13 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
         drawn.add(str(other))
     assert len(drawn) > 1
     asked.says(factor=0)
-    asked.arc(7).send_keys(Keys.ARROW_LEFT)
-    asked.arc(3).send_keys(Keys.ARROW_LEFT)
+    asked.arc(5).send_keys(Keys.END)
+    asked.arc(3).send_keys(Keys.ARROW_UP)
     page.go("vote")
     page.go("ask")
-    asked.says(factor=0, moves=[(7, 5), (3, 1)])  # What was done is still there, and the last of it is told.
+    asked.says(factor=0, moves=[(5, 7), (3, 1)])  # What was done is still there, and the last of it is told.
     page.visit(f"#{page.link}")
-    asked.says(factor=0, moves=[(7, 5), (3, 1)])
+    asked.says(factor=0, moves=[(5, 7), (3, 1)])
     assert page.js(SEEN)["words"] == other
     asked.attend("learnt")
     assert asked.says() == other[5]
@@ -263,8 +280,9 @@ def test_it_looks_up_and_says_what_it_is_made_to_look_at(page):
 
 def test_all_heads_are_shown_on_request(page):
     """As the formula has them, and which ones are drawn large; then the whole model, with the same text."""
-    page.visit("#ask&letters=Dan+owl+Anna+dog+Ben+cat+Cleo+hen+Anna")
+    page.visit("#ask&letters=Dan+owl+Anna+dog+Ben+dog+Cleo+hen+Anna")  # Two dogs are one row of chances.
     asked = Asked(page, browser.checkpoint("transformer"))
+    assert asked.says() == "dog"
     page.one("#ask_more summary").click()
     page.wait(lambda: page.all("#ask_heads figure"))
     asked.word(7).click()
@@ -301,6 +319,10 @@ def test_any_transformer_can_be_asked(page, tmp_path):
     asked = Asked(page, path)
     asked.says()
     assert set(page.wait(lambda: page.js(SEEN)["goals"])) == {4}  # Values flow to the word that asks.
+    (looked,) = page.js(SEEN)["stops"]
+    drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(asked.arc(looked))
+    drag.move_to_element_with_offset(asked.word(1), 0, -60).release().perform()
+    asked.says(moves=[(looked, 1)])  # From the pointer, the line goes on to the word.
     asked.attend("equal")
     asked.says(factor=0)
     assert page.js("return Ask.score") != 999

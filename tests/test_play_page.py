@@ -44,8 +44,8 @@ FAULTS = """
     const luminance = (colour) => dot(colour.slice(0, 3).map(linear), [0.2126, 0.7152, 0.0722]);
     const isOver = (one, other, much) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > 2
         && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > much;
-    const states = ["aria-pressed", "aria-current", "asking", "looked", "mine", "most", "lit", "chosen",
-        "taken"];
+    const states = ["aria-pressed", "aria-current", "aria-disabled", "asking", "looked", "mine", "most",
+        "lit", "chosen", "taken", "right", "wrong"];
     const lookOf = (part) => [...getComputedStyle(part)].map((name) => getComputedStyle(part)[name]).join();
     const words = [...document.querySelectorAll(".word")].map((word) => word.getBoundingClientRect());
     const written = [];
@@ -73,6 +73,11 @@ FAULTS = """
             const name = part.matches("input, select") ? part.labels.length : part.textContent.trim();
             find(!name && !part.getAttribute("aria-label"), "nameless", part);
         }
+        const field = part.matches("label[for]") && (part.querySelector("input") || part.nextElementSibling
+            || part.parentElement.nextElementSibling);
+        find(field && field !== part.control && !field.contains(part.control), "of another field", part);
+        const named = part.getAttribute("aria-labelledby");
+        find(named && !part.parentElement.contains(document.getElementById(named)), "of another part", part);
         find(part.matches("html, .box, .picture") && isWide(part), "wide", part);
         find(part.matches("[type=text]") && innerWidth >= 1280 && isWide(part), "cut", part);
         for (const state of states.filter((one) => part.matches(`.${one}, [${one}]:not([${one}=false])`))) {
@@ -103,6 +108,9 @@ FAULTS = """
             find(matchMedia("print").matches && style.printColorAdjust !== "exact", "unprinted", part);
         }
     }
+    const [column, ...columns] = [...document.querySelectorAll("#row_steps td.figure")];
+    const isLike = (one) => one.checkVisibility() === column.checkVisibility();
+    find(!columns.every(isLike), "without its neighbours", column);
     written.forEach(([part, boxes], index) => written.slice(index + 1).forEach(([other, others]) =>
         find(!part.contains(other) && boxes.some((one) => others.some((another) => isOver(one, another, 5))),
             `over ${other.textContent}`, part)));
@@ -206,6 +214,9 @@ MEANINGS = {
         "weight": (("#row_steps div.amount", FILL), ("#row_steps .segment", FILL)),
         "value": (("#row_steps .chip", EDGE),),
     },
+    "row=signal&attention=0.5": {
+        kind: ((f"#row_steps svg.{kind} path", "fill"),) for kind in ("query", "key", "value")
+    },
     "model": {
         "query": (("#stage th.lit[scope=row]", FILL),),
         "key": (("#stage th.lit[scope=col]", FILL),),
@@ -226,7 +237,7 @@ VIEWS = (
     "ask&attend=equal&move=7-1",
     "ask",
     "row",
-    "row=signal",
+    "row=signal&attention=0.5",
     "vote",
     "model",
     "model=signal_pos_enc",

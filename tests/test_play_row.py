@@ -16,8 +16,16 @@ FACTORS = (1, 0, 1.5)
 LINES = """
     const number = (text) => Number(text.replace("−", "-"));
     const figures = (line) => [...line.querySelectorAll(".figure")].map((cell) => number(cell.textContent));
-    return [...document.querySelectorAll(`${arguments[0]} [data-weight]`)].map((weight) =>
-        [...figures(weight.parentNode), Number(weight.dataset.weight)]);
+    const all = (query) => [...document.querySelectorAll(`${arguments[0]} ${query}`)];
+    const shares = all(".segment").map((segment) => parseFloat(segment.style.width));
+    return all("[data-weight]").map((weight, place) =>
+        [...figures(weight.parentNode), Number(weight.dataset.weight), shares[place]]);
+"""
+# The numbers in the sentence of each step.
+SENTENCES = """
+    const found = (text) => text.replaceAll("−", "-").match(/-?\\d+(\\.\\d+)?(e[+]\\d+)?/g) || [];
+    return [...document.querySelectorAll("#row_steps .room p:not(.told)")].map((sentence) =>
+        found(sentence.textContent).map(Number));
 """
 STRIPS = """
     const label = (strip) => strip.getAttribute("aria-label").replaceAll("−", "-");
@@ -58,7 +66,9 @@ TOLD = """
 
 def lines(page, box="#row_steps"):
     """Return what stands beside each key, float (keys, numbers); the last number is the weight."""
-    return np.array(page.js(LINES, box))
+    *beside, percent = np.array(page.js(LINES, box)).T
+    np.testing.assert_allclose(percent, 100 * beside[-1], atol=0.01)  # Of the bar of all weights.
+    return np.array(beside).T
 
 
 def numbers(page, query):
@@ -81,6 +91,13 @@ def check_bars(page, lengths):
     assert np.ptp(left + width * (np.array(lengths) < 0)) < 0.01
     assert left.min() > -0.01 and (left + width).max() < 100.01
     return width.sum() / np.abs(lengths).sum() if np.any(lengths) else None
+
+
+def check_sentences(page, compared, scaled, total):
+    """Check what the steps are told with: the product, what it is scaled by, and the sum of all exp."""
+    said = page.js(SENTENCES)
+    assert said[1][-1] == pytest.approx(compared, abs=0.0051) and set(said[2]) == scaled
+    assert said[4] == pytest.approx([total], rel=5e-3)
 
 
 def counting():
@@ -119,7 +136,7 @@ def test_the_example_is_that_of_lesson_1(page):
     page.wait(lambda: len(page.all("#row_steps .chip")) == 4, 5)  # Copies have flown into the mean.
     pressed = "const box = arguments[0].closest('#row_steps'); arguments[0].click(); return box.dataset.at"
     assert page.js(pressed, page.one("[data-step=play]")) == "0"  # From the beginning, if not for long.
-    for name in ("next", "back", "softmax"):  # Whoever takes a step takes over.
+    for name in ("next", "back", "softmax", "play"):  # Whoever takes a step takes over.
         press(page, name)
         assert page.one("[data-step=play]").text == at_rest
         press(page, "play")
@@ -139,8 +156,11 @@ def test_the_example_is_that_of_lesson_1(page):
         check_bars(page, weights)
         np.testing.assert_allclose(lines(page)[:, 3], weights, atol=1e-6)
         assert numbers(page, "#row_steps .total .exp") == pytest.approx([exponentials.sum()], rel=5e-3)
+        check_sentences(page, strength, {4}, exponentials.sum())
         mean = numbers(page, "#row_steps .result .number")
         np.testing.assert_allclose(mean, weights @ PETS, atol=0.0051)
+    ui.Select(page.find("row_model")).select_by_value("counting")
+    reaches(page, 0)  # Each row has its beginning.
 
 
 def test_what_was_asked_is_taken_to_its_row_by_link_and_by_address(page):
@@ -184,10 +204,11 @@ def test_a_row_of_a_model_is_the_formula(page):
     _, keys, queries = counting()
     keys, query = keys[[1, 3, 0, 2, 1]], queries[1]
     logits = keys @ query / 8
-    products = query * keys[0]
-    largest = products[np.argsort(-np.abs(products))[:4]]
+    products = query * keys[3]
+    places = np.argsort(-np.abs(products))[:4]
+    largest = products[places]
     for factor in FACTORS:
-        page.visit(f"#row=counting&letters=AC+BA&cell=attention,0,1,0&attention={factor}")
+        page.visit(f"#row=counting&letters=AC+BA&cell=attention,0,1,3&attention={factor}")
         weights = formula.softmax(factor * logits)
         np.testing.assert_allclose(lines(page)[:, :-1], columns(logits, factor), rtol=5e-3, atol=5.1e-3)
         np.testing.assert_allclose(lines(page)[:, -1], weights, atol=1e-5)
@@ -198,6 +219,11 @@ def test_a_row_of_a_model_is_the_formula(page):
             for shade, vector in zip(np.array(shades), vectors, strict=True):
                 by_size = np.abs(shade)[np.argsort(np.abs(vector))]
                 assert (shade * vector >= 0).all() and np.diff(by_size).min() >= 0 and by_size.any()
+        by = [64, factor] if factor != 1 else [64]
+        assert numbers(page, "#row_steps :is(th.scaled, th.turned)") == by
+        check_sentences(page, 8 * logits.max(), set(by), np.exp(factor * logits).sum())
+        lefts = [page.one(f"#row_steps {cell}.exp").rect["x"] for cell in ("th", ".total td")]
+        assert lefts[0] == lefts[1]
         press(page, "compare")
         long = check_bars(page, 8 * logits)
         press(page, "scale")
@@ -209,6 +235,9 @@ def test_a_row_of_a_model_is_the_formula(page):
         reaches(page, 5)
         expected = [*largest, products.sum() - largest.sum(), products.sum()]
         np.testing.assert_allclose(numbers(page, ".matter td:last-child"), expected, atol=0.0051)
+        factors = [numbers(page, f".matter .{kind}") for kind in ("query", "key")]
+        np.testing.assert_allclose(factors, [query[places], keys[3][places]], atol=0.0051)
+        assert numbers(page, ".matter tr:nth-child(-n + 5) th") == [*places + 1, 60]
     page.one("#row_steps tr:nth-child(4)").click()  # Another key.
     assert numbers(page, ".matter td:last-child")[-1] == pytest.approx(8 * logits[2], abs=0.0051)
     which = ui.Select(page.find("row_which"))
