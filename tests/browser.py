@@ -36,7 +36,7 @@ SEEN = """
     const tables = (slider) => all(slider.closest("section"), "table")
         .sort((one, other) => headOf(one) - headOf(other)).map(rows);
     return {
-        answers: items.map((item) => item.dataset.answer),
+        answers: items.map((item) => item.querySelector("b").textContent),
         chances: items.map((item) => item.dataset.chances.split(" ").map(Number)),
         verdicts: items.map((item) => item.textContent),
         weights: Object.fromEntries(sliders.map((slider) => [slider.id, tables(slider)])),

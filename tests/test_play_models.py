@@ -15,13 +15,14 @@ NAMES = """
     const texts = (query) => [...document.querySelectorAll(query)].map((name) => name.textContent);
     return [texts("#answers li").map((text) => text.split(":")[0].slice(-1)), texts("#first th[scope=col]")];
 """
-# The colours of the scale from left to right, and where on it each mark stands, in percent.
+# The colours of the scale from left to right, and where each mark of it and of the slider stands, in percent.
 SCALE = """
     const all = (query) => [...document.querySelectorAll(query)];
     const [colours] = all("#first .colours").map((one) => getComputedStyle(one).backgroundImage);
     const parts = (colour) => colour.match(/\\d+/g).map((part) => part / 255);
     return [colours.match(/rgb\\(.*?\\)/g).map(parts),
-        all("#first .ends small").map((mark) => [Number(mark.textContent), parseFloat(mark.style.left)])];
+        ...["ends small", "marks span"].map((marks) => all(`#first .${marks}`)
+            .map((mark) => [parseFloat(mark.textContent), parseFloat(mark.style.left)]))];
 """
 TEXTS = "return [...document.querySelectorAll('#stage td.cell')].map((cell) => cell.textContent)"
 DRAWN = """
@@ -199,7 +200,7 @@ def test_weight_is_moved_by_hand(page):
     held.release().perform()
     assert page.seen() == usual
     page.cell("attention", 0, 8).click()
-    page.press(Keys.ENTER, Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ENTER)
+    page.press(Keys.ENTER, Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.SPACE)
     row = weights(page)
     assert row[8] == 0 and row[6] > 0.25 and page.seen()["answers"][0] == "1"
     page.press(Keys.ENTER, Keys.ESCAPE, Keys.ARROW_LEFT, Keys.ENTER, Keys.ENTER)
@@ -223,10 +224,13 @@ def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
     """One stop of the Tab key in each heatmap; buttons that are used up or redrawn keep the focus near."""
     page.choose("transformer")
     assert page.js(STOPS) == [1] * 8
+    texts = np.array(page.js(TEXTS)).reshape(8, 9, 9)
+    assert ((texts == "") == np.triu(np.ones((9, 9)), 1)).all()  # What comes later has no weight.
     page.find("letters").send_keys(Keys.TAB)
     tables, reached = [], []
     while len(tables) < 8:
-        assert page.active not in reached  # The Tab key goes on, never back.
+        assert page.active not in reached  # The Tab key goes on, never back, and one sees where it is.
+        assert page.active.value_of_css_property("outline-style") != "none"
         reached.append(page.active)
         if page.active.tag_name == "td":
             tables.append(page.active.find_element(By.XPATH, "ancestor::table").get_attribute("id"))
@@ -268,7 +272,8 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
     every = np.argsort([*usual, *shown])  # One scale, to compare them.
     assert np.diff(drawings.luminance([*colours, *both[0]])[every]).min() > -0.01
     assert drawings.luminance(colours).max() < under.max() - 0.1  # There was room for brighter ones.
-    colours, marks = page.js(SCALE)
+    colours, marks, turns = page.js(SCALE)
+    np.testing.assert_allclose(turns, [(factor, 100 / 3 * factor) for factor in range(4)], atol=0.01)
     for weight, place in marks[2:]:  # At a mark, the scale has the colour of its weight.
         page.turn({"attention": 0})
         page.type("ABCAB"[: round(1 / weight)])
@@ -285,7 +290,7 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
     left.move_by_offset(int(slider.size["width"] * 0.155), 2).release().perform()  # A little before 2.
     assert page.value("attention") == "2"
     slider.send_keys(Keys.ARROW_LEFT)
-    assert page.value("attention") == "1.9"
+    assert page.value("attention") == page.find("attention factor").text == "1.9"
     page.find("attention back").click()
     assert page.value("attention") == "1" and page.active == slider
     assert not page.find("attention back").is_displayed()
@@ -295,7 +300,7 @@ def test_a_page_from_right_to_left_keeps_its_heatmaps(page):
     """As a browser turns it that translates the page."""
     page.js("document.documentElement.dir = 'rtl'")
     page.cell("attention", 0, 0).click()
-    page.press(Keys.ARROW_RIGHT)
+    page.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_UP)
     assert page.js(CHOSEN) == ["attention", 0, 0, 1]
     assert page.active.rect["x"] > page.cell("attention", 0, 0).rect["x"]
 
@@ -351,3 +356,4 @@ def test_on_a_phone_one_sees_what_a_moved_weight_does(page):
     assert not page.find("cell").is_displayed() and page.seen()["answers"] == ["1", "3", "2"]
     answers = page.box(page.find("answers"))
     assert 0 <= answers["top"] < answers["bottom"] <= 667
+    assert page.box(page.find("attention"))["bottom"] - answers["top"] < 667  # Both in sight.

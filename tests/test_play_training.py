@@ -28,15 +28,20 @@ UNSEEN = """
     scored.right();
     return [one, scored].map((training) => range(20).map(() => training.draw()));
 """
-# Of each curve, what it is, its points and its dashes; of each line with a name, the name and the height.
+# Of each curve, what it is, its points, its dashes and its width; where names and lines are, in percent.
 CHART = """
     const all = (query) => [...document.querySelectorAll(query)];
     const pairs = (line) => line.getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number));
     const curves = all("#losses polyline").map((line) =>
-        [line.getAttribute("class"), pairs(line), getComputedStyle(line).strokeDasharray !== "none"]);
-    const names = all("#chart .loss, #chart .blind");
-    const heights = names.map((name) => [name.textContent, parseFloat(name.style.top)]);
-    return [curves, heights, all("#losses line").map((line) => Number(line.getAttribute("y1")))];
+        [line.getAttribute("class"), pairs(line), getComputedStyle(line).strokeDasharray !== "none",
+            parseFloat(getComputedStyle(line).strokeWidth)]);
+    const chart = document.getElementById("losses").getBoundingClientRect();
+    const middles = all("#chart .loss, #chart .at").map((name) => {
+        const { x, y, width, height } = name.getBoundingClientRect();
+        const [across, down] = [x + width / 2 - chart.x, y + height / 2 - chart.y];
+        return [parseFloat(name.textContent), (100 * across) / chart.width, (100 * down) / chart.height];
+    });
+    return [curves, middles, all("#losses line").map((line) => Number(line.getAttribute("y1")))];
 """
 
 
@@ -47,16 +52,17 @@ def depth(loss):
 
 def check_chart(page):
     """Check the last two curves, the lines of the losses, and that of who knows only how counts occur."""
-    curves, names, lines = page.js(CHART)
+    curves, middles, lines = page.js(CHART)
     points = page.js("return Train.pair.map(({ points }) => points)")
-    for kind, (name, drawn, dashed), losses in zip(("learnt", "equal"), curves[-2:], points, strict=True):
+    for kind, (name, drawn, dashed, _), losses in zip(("learnt", "equal"), curves[-2:], points, strict=True):
         step, loss = np.array(losses).T
         assert name.split() == ["now", kind] and dashed == (kind == "equal")
         np.testing.assert_allclose(drawn, np.array([step / 20, depth(loss)]).T, atol=0.051)
     counts = np.array([math.comb(10, count) * 3 ** (10 - count) / 4**10 for count in range(11)])
-    losses = [float(name) for name, _ in names[:-1]] + [-(counts * np.log(counts)).sum()]
-    np.testing.assert_allclose([height for _, height in names], depth(losses), atol=1e-3)
-    np.testing.assert_allclose(lines, depth(losses))
+    (*losses, _, middle, end), across, down = zip(*middles, strict=True)
+    np.testing.assert_allclose(lines, depth([*losses, -(counts * np.log(counts)).sum()]))
+    np.testing.assert_allclose(down[:5], lines[:5], atol=1)
+    np.testing.assert_allclose(across[6:], [middle / 20, end / 20], atol=1)
 
 
 def rows(weight):
@@ -112,7 +118,7 @@ def test_both_kinds_train_and_become_models(page):
         row = page.one(f"#runs [data-kind={kind}]")
         right = row.get_attribute("data-right")
         assert int(right) >= least and right in row.text and "2000" in row.text
-        assert right in page.find(f"score_{kind}").text
+        assert kind in row.text and {right, "2,000"} <= set(page.find(f"score_{kind}").text.split())
         shown = page.colours(f"#forming_{kind} td.cell")[0]
         assert (np.ptp(shown) < 1e-9) == (kind == "equal")
     check_chart(page)
@@ -126,11 +132,14 @@ def test_both_kinds_train_and_become_models(page):
     page.wait(lambda: len(page.all("#runs tr")) == 5)
     step = page.js("return Train.pair[1].training.step")
     assert 0 < step < 2000 and str(step) in page.all("#runs tr")[-1].text and page.is_on("start")
-    assert [name for name, *_ in page.js(CHART)[0][:2]] == ["before learnt", "before equal"]
+    assert f"{step:,} " in page.find("score_equal").text
+    names, _, _, widths = zip(*page.js(CHART)[0], strict=True)
+    assert names[:2] == ("before learnt", "before equal") and max(widths[:2]) < min(widths[2:])
     first_losses = page.js("return Train.curves.map(({ points }) => points[0][1])")
     assert len(set(first_losses)) == 4  # Each training begins with other weights.
     page.all("#runs button")[2].click()
     assert "model=trained_3" in page.link and page.value("attention") == "1"
+    assert str(step) in page.one("#model [value=trained_4]").text
     page.go("train")
     page.one("#runs [data-kind=equal] button").click()
     seen = page.seen()

@@ -67,6 +67,8 @@ def test_one_press_votes_and_tells_what_became_of_it(page):
     page.find("vote_2").click()  # One vote is enough.
     scores(page)
     assert [page.find(f"vote_{model}").is_displayed() for model in range(3)] == [False, False, True]
+    whose = [name.get_property("textContent") for name in page.all("#models .whose")]
+    assert re.findall(r"\d", "".join(whose)) == ["1", "2", "3"] and max(whose, key=len) == whose[2]
     are_judged(page, "AAAA␣BBBBB")
     page.one("#reveal_2 button").click()
     seen = page.seen()
@@ -76,7 +78,7 @@ def test_one_press_votes_and_tells_what_became_of_it(page):
     page.wait(lambda: page.seen()["shown"] == ["vote"])
     page.type("ab", "vote_letters")
     are_judged(page, "AB")
-    assert page.find("vote_length").text
+    assert re.findall(r"\d+", page.find("vote_length").text) == ["2", "10"]
     page.type("abx", "vote_letters")
     assert "X" in page.seen()["message"] and page.find("vote_length").text
     assert float(page.find("models").value_of_css_property("opacity")) < 0.6
@@ -102,6 +104,7 @@ def test_in_class_votes_are_counted_before_anything_is_given_away(page):
     assert answers(page)[1][:2] == ["4", "5"]
     for _ in range(2):
         page.find("vote_2").click()
+    page.driver.refresh()
     page.find("votes_0").send_keys(Keys.BACKSPACE, "17")
     told = {re.sub(r"[\d.]", "", box.text) for box in page.all("#models > div")}
     assert len(told) == 1 and not re.search("[✓✗]", *told)  # But for numbers, all three look the same.
