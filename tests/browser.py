@@ -56,7 +56,11 @@ DROP = """
     const bytes = Uint8Array.from(atob(arguments[0]), (letter) => letter.charCodeAt(0));
     const dataTransfer = new DataTransfer();
     dataTransfer.items.add(new File([bytes], "mine.npz"));
-    document.querySelector("footer").dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true }));
+    return ["dragover", "drop"].map((type) => {
+        const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+        document.querySelector("footer").dispatchEvent(event);
+        return [event.defaultPrevented, getComputedStyle(document.body).outlineStyle !== "none"];
+    });
 """
 CALM = {"name": "prefers-reduced-motion", "value": "reduce"}
 USUAL = {  # What a test may have set, as it is without that.
@@ -191,8 +195,11 @@ class Page:
         return self.seen()["message"]
 
     def drop(self, path):
-        """Drop a checkpoint onto the foot of the page; its name is mine.npz."""
-        self.js(DROP, base64.b64encode(path.read_bytes()).decode())
+        """Drop a checkpoint onto the foot of the page; its name is mine.npz.
+
+        The page has to take it, or the browser would leave for it, and to show that while it is above.
+        """
+        assert self.js(DROP, base64.b64encode(path.read_bytes()).decode()) == [[True, True], [True, False]]
 
 
 def checkpoint(name):

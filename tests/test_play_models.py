@@ -345,6 +345,10 @@ def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
     (table,) = (one for one in layer.find_elements(By.TAG_NAME, "table") if one.is_displayed())
     assert table.get_attribute("id") == f"block_2/attention {int(button.text) - 1}"
     assert layer.find_elements(By.CSS_SELECTOR, "[aria-pressed=true]") == [button]
+    page.screen(1280, mobile=False)  # There it stands beside all heatmaps.
+    page.cell("block_1/attention", 8, 3, 3).click()
+    page.js("arguments[0].scrollIntoView({ block: 'end' })", page.cell("block_1/attention", 8, 3, 3))
+    assert page.js("return scrollY") > 100 and 0 <= page.box(sheet)["top"] < page.box(sheet)["bottom"] <= 844
 
 
 def test_on_a_phone_one_sees_what_a_moved_weight_does(page):
@@ -356,4 +360,3 @@ def test_on_a_phone_one_sees_what_a_moved_weight_does(page):
     assert not page.find("cell").is_displayed() and page.seen()["answers"] == ["1", "3", "2"]
     answers = page.box(page.find("answers"))
     assert 0 <= answers["top"] < answers["bottom"] <= 667
-    assert page.box(page.find("attention"))["bottom"] - answers["top"] < 667  # Both in sight.
