@@ -195,10 +195,7 @@ class Page:
         return self.seen()["message"]
 
     def drop(self, path):
-        """Drop a checkpoint onto the foot of the page; its name is mine.npz.
-
-        The page has to take it, or the browser would leave for it, and to show that while it is above.
-        """
+        """Drop a checkpoint, mine.npz, onto the foot of the page, which takes it and shows that it will."""
         assert self.js(DROP, base64.b64encode(path.read_bytes()).decode()) == [[True, True], [True, False]]
 
 

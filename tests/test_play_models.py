@@ -10,11 +10,6 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-# The letters whose counts are answers, and those above the first heatmap.
-NAMES = """
-    const texts = (query) => [...document.querySelectorAll(query)].map((name) => name.textContent);
-    return [texts("#answers li").map((text) => text.split(":")[0].slice(-1)), texts("#first th[scope=col]")];
-"""
 # The colours of the scale from left to right, and where each mark of it and of the slider stands, in percent.
 SCALE = """
     const all = (query) => [...document.querySelectorAll(query)];
@@ -82,9 +77,8 @@ def test_letters_and_words(page):
     page.type("B")
     assert page.seen()["message"] == "" and page.seen()["weights"]["attention"] == [[[1], [1], [1]]]
     assert page.find("stage").value_of_css_property("opacity") == "1"
-    assert page.js(NAMES) == [["A", "B", "C"], ["B"]]
     page.choose("signal")
-    assert page.js(NAMES) == [["B"], list("BBABCCABCAB")]
+    assert "B:" in page.seen()["verdicts"][0]
     assert float(page.one("td.chosen").get_attribute("data-weight")) == max(weights(page))
     assert len(weights(page)) == 11
     for text, named in (("A" * 12, "11"), ("A B", "␣")):
@@ -299,9 +293,9 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
 def test_a_page_from_right_to_left_keeps_its_heatmaps(page):
     """As a browser turns it that translates the page."""
     page.js("document.documentElement.dir = 'rtl'")
-    page.cell("attention", 0, 0).click()
-    page.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_UP)
-    assert page.js(CHOSEN) == ["attention", 0, 0, 1]
+    page.cell("attention", 0, 0).send_keys(Keys.ARROW_DOWN)
+    page.press(Keys.ARROW_RIGHT, Keys.ARROW_UP)
+    assert page.js(CHOSEN) == ["attention", 0, 0, 1] and page.find("cell").is_displayed()
     assert page.active.rect["x"] > page.cell("attention", 0, 0).rect["x"]
 
 

@@ -6,11 +6,7 @@ import drawings
 import numpy as np
 from selenium.webdriver.common.keys import Keys
 
-HIDDEN = [[None] * 3] * 3
-LINEUP = """
-    const cells = (model, query) => [...document.querySelectorAll(`#lineup_${model} td.${query}`)];
-    return [0, 1, 2].map((model) => cells(model, "answer").map((cell) => cell.dataset.answer || null));
-"""
+HIDDEN = [["?"] * 3] * 3
 PICTURES = """
     const texts = (query) => [...document.querySelectorAll(query)].map((cell) => cell.textContent);
     return [0, 1, 2].map((model) => ["th[scope=row]", "th[scope=col]", "td.answer"].map((cell) =>
@@ -19,8 +15,8 @@ PICTURES = """
 
 
 def answers(page):
-    """Return the three answers of each of the three models, None where they are hidden."""
-    return page.js(LINEUP)
+    """Return the three answers of each of the three models, "?" where they are hidden."""
+    return [[text.split()[0] for text in texts] for *_, texts in page.js(PICTURES)]
 
 
 def scores(page):
