@@ -50,21 +50,6 @@ def depth(loss):
     return 100 * np.clip(np.log(3 / np.array(loss)) / np.log(100), 0, 1)
 
 
-def check_chart(page):
-    """Check the last two curves, the lines of the losses, and that of who knows only how counts occur."""
-    curves, middles, lines = page.js(CHART)
-    points = page.js("return Train.pair.map(({ points }) => points)")
-    for kind, (name, drawn, dashed, _), losses in zip(("learnt", "equal"), curves[-2:], points, strict=True):
-        step, loss = np.array(losses).T
-        assert name.split() == ["now", kind] and dashed == (kind == "equal")
-        np.testing.assert_allclose(drawn, np.array([step / 20, depth(loss)]).T, atol=0.051)
-    counts = np.array([math.comb(10, count) * 3 ** (10 - count) / 4**10 for count in range(11)])
-    (*losses, _, middle, end), across, down = zip(*middles, strict=True)
-    np.testing.assert_allclose(lines, depth([*losses, -(counts * np.log(counts)).sum()]))
-    np.testing.assert_allclose(down[:5], lines[:5], atol=1)
-    np.testing.assert_allclose(across[6:], [middle / 20, end / 20], atol=1)
-
-
 def rows(weight):
     """Return a weight as the page holds it, a matrix."""
     return weight.numpy().astype(float).reshape(-1, weight.shape[-1])
@@ -121,7 +106,16 @@ def test_both_kinds_train_and_become_models(page):
         assert kind in row.text and {right, "2,000"} <= set(page.find(f"score_{kind}").text.split())
         shown = page.colours(f"#forming_{kind} td.cell")[0]
         assert (np.ptp(shown) < 1e-9) == (kind == "equal")
-    check_chart(page)
+    drawn, middles, lines = page.js(CHART)  # With the loss of who knows only how counts occur.
+    for kind, (name, line, dashed, _), losses in zip(("learnt", "equal"), drawn, curves, strict=True):
+        step, loss = np.array(losses).T
+        assert name.split() == ["now", kind] and dashed == (kind == "equal")
+        np.testing.assert_allclose(line, np.array([step / 20, depth(loss)]).T, atol=0.051)
+    counts = np.array([math.comb(10, count) * 3 ** (10 - count) / 4**10 for count in range(11)])
+    (*losses, _, middle, end), across, down = zip(*middles, strict=True)
+    np.testing.assert_allclose(lines, depth([*losses, -(counts * np.log(counts)).sum()]))
+    np.testing.assert_allclose(down[:5], lines[:5], atol=1)
+    np.testing.assert_allclose(across[6:], [middle / 20, end / 20], atol=1)
     guess = page.find("progress")  # Of equal weights.
     assert right in guess.text and guess.get_attribute("data-counts") == "true"
     assert page.find("first_guess").get_attribute("data-guess") in guess.text
