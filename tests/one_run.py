@@ -8,6 +8,7 @@ at what git says has changed.
 
 import contextlib
 import importlib
+import inspect
 import io
 import pathlib
 import tempfile
@@ -68,10 +69,6 @@ class OneRun(trainings.ModelCache):
         seeds = super().chosen(seeds)
         return [min(seeds), max(seeds)]
 
-    def module(self, task, edit=None):
-        """Return a program, which other tests may have loaded already."""
-        return super().module(task, edit) if edit else programs.load(task)
-
     def there(self, setup):
         """Return the name of a model of the page that has this setup, or the usual one of its task."""
         return next((name for name, each in play.MODELS.items() if each == setup), USUAL[setup.task])
@@ -109,19 +106,24 @@ class OneRun(trainings.ModelCache):
         return [(step, last + 1 - step / 2000) for step in range(50, 2001, 50)]
 
 
+def fewer(function, times):
+    """Return a function that makes so many times fewer samples than this one."""
+    usual = inspect.signature(function).parameters["samples"].default
+    return lambda of, samples=usual, **more: function(of, samples // times, **more)
+
+
 @contextlib.contextmanager
 def two_models():
     """Let the experiments have these models; give what they print, their OneRuns, and where they write."""
-    new_data, texts_of, inside = measuring.new_data, transformer.texts_of, lesson_2.interventions
-    caches = []
+    caches, inside = [], lesson_2.interventions
 
     def new_cache(folder, seeds=None):
         caches.append(OneRun(folder, seeds))
         return caches[-1]
 
     with (
-        mock.patch.object(measuring, "new_data", lambda task, _=0, **more: new_data(task, 1000, **more)),
-        mock.patch.object(transformer, "texts_of", lambda model, _=0: texts_of(model, 300)),
+        mock.patch.object(measuring, "new_data", fewer(measuring.new_data, 10)),
+        mock.patch.object(transformer, "texts_of", fewer(transformer.texts_of, 30)),
         mock.patch.object(inside, "blind_states", inside.first_states),  # No model here has read nothing.
         mock.patch.object(trainings, "ModelCache", new_cache),
         tempfile.TemporaryDirectory() as folder,
