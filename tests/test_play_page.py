@@ -256,9 +256,7 @@ def test_everything_can_be_read_and_a_colour_has_one_meaning(look, page):
     hues = {"query": 0.115, "key": 0.561, "weight": 0.074, "value": 0.454, "wrong": 0.96}
     for view in VIEWS:
         page.js(OPEN, view)
-        assert (
-            page.js("return document.getAnimations().length") == 0
-        )  # Nothing moves for who wants stillness.
+        assert page.js("return document.getAnimations().length") == 0  # For who wants stillness.
         page.wait(lambda: page.js(SETTLED))
         assert page.js(FAULTS) == [], view
         for meaning, parts in MEANINGS.get(view, {}).items() if look != "contrast" else ():
