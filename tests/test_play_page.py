@@ -172,6 +172,10 @@ USED = """
         used.add(nameOf(one));
         const before = state();
         one.focus();
+        const { outlineStyle, outlineWidth } = getComputedStyle(one);
+        if (outlineStyle === "none" || parseFloat(outlineWidth) < 2) {
+            faults.push(`As if without the focus: ${nameOf(one)}`);
+        }
         if (one.matches("button, [type=checkbox]")) {
             one.click();
         } else {

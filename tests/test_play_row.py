@@ -270,7 +270,7 @@ def test_a_cell_explains_itself_to_the_end(page):
     reference, keys, queries = counting()
     drawn = [1, 3, 2, 2, 0, 1]
     logits = 1.5 * queries @ keys[drawn].T / 8
-    weights = formula.softmax(logits)
+    weights, told = formula.softmax(logits), []
     page.turn({"attention": 1.5})
     page.type("ACBB A")
     for row, column, letter in ((1, 1, "C"), (0, 4, "␣"), (0, 5, "A")):
@@ -293,11 +293,13 @@ def test_a_cell_explains_itself_to_the_end(page):
         output = reference.normalize("attention/layer_norm", sums)
         chances = formula.softmax(reference.dense("logits_layer", output))
         np.testing.assert_allclose(lines(page, "#cell")[:, -1], weights[row], atol=1e-6)
+        told.append(re.sub(r"[\d.]", "", page.js(TEXTS, "#cell .room p:nth-child(6)")[0]))
         strips = page.js(STRIPS, "#cell .mean svg, #cell_rest .numbers")
         np.testing.assert_allclose(strips, [mean, mean, sums, output], rtol=1e-3, atol=1e-5)
         (said,) = re.findall(r"÷ ([\d.]+)", page.find("cell_rest").get_property("textContent"))
         assert float(said) == pytest.approx(np.sqrt(sums.var() + formula.EPSILON), rel=1e-3)
         np.testing.assert_allclose(numbers(page, "#cell .chances li"), 100 * chances, atol=0.5001)
+    assert told[0] == told[1] != told[2]  # One reads which weights were moved by hand.
     assert page.one("#cell .chance").value_of_css_property("print-color-adjust") == "exact"
     shown = page.seen()
     page.find("cell_large").click()
