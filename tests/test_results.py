@@ -70,10 +70,8 @@ def test_every_range_of_a_page_was_measured(page):
 @pytest.mark.parametrize(
     ("words", "setup", "seeds"),
     [
-        ("1 --only A+F", trainings.Setup(1, "A+F", ""), range(1, 11)),
         ("1 --only A+F --flags=--steps=9", trainings.Setup(1, "A+F", "--steps=9"), range(1, 11)),
         ("2 --only F+B", trainings.Setup(2, "F+B", "--self_att"), range(1, 11)),
-        ("2_expected --only D", trainings.Setup(2, "D", "--self_att"), range(1, 11)),
         ("2 --only C", trainings.Setup(2, "C", ""), range(1, 11)),
         ("3 --only B --flags=", trainings.Setup(3, "B", ""), range(1, 11)),
         ("3 --only A+B+D", trainings.Setup(3, "A+B+D", "--pos_enc"), range(1, 21)),
