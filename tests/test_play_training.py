@@ -91,7 +91,7 @@ def test_both_kinds_train_and_become_models(page):
     page.js("Train.drawn = Infinity")  # Drawn at the end alone, it takes three quarters of the time.
     page.find("first_guess").click()
     page.wait(lambda: page.js("return Train.pair[0].training.step") >= 100)
-    page.js("Train.pair.forEach(({ training }) => { training.step += 1000; })")  # Half of it teaches as much.
+    page.js("Train.pair.forEach(({ training }) => { training.step += 500; })")  # The rest teaches as much.
     page.wait(lambda: page.is_on("start"), 120)
     assert not page.is_on("stop")
     curves = page.js("return Train.pair.map(({ points }) => points)")
@@ -99,7 +99,7 @@ def test_both_kinds_train_and_become_models(page):
         losses = np.array(curve)
         assert {1, 50, 2000} <= set(losses[:, 0]) <= {1, *range(50, 2001, 50)}
         # From about ln 11, which is 2.4, to below 0.5, in the median, as a single step is noisy.
-        assert losses[0, 1] > 2 and np.median(losses[-9:, 1]) < 0.5
+        assert losses[0, 1] > 2 and np.median(losses[-5:, 1]) < 0.5
         row = page.one(f"#runs [data-kind={kind}]")
         right = row.get_attribute("data-right")
         assert int(right) >= least and right in row.text and "2000" in row.text
