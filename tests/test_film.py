@@ -36,6 +36,7 @@ def test_ben_has_the_cat_then_the_owl_then_a_guess(page, monkeypatch):
     def picture(self, scale=1):
         if scale == 2:  # All that the still of the front page shows.
             still = pyplot.imread(film.IMAGES / "ask.png")
+            assert page.js("return pointer.hidden")
             assert real(self, scale).size == pytest.approx(still.shape[1::-1], rel=0.05)
         drawn, weights, pointer, below, seen = page.js(DRAWN)
         answer = page.find("ask_answer").get_attribute("data-answer") if seen != "0" else "?"
