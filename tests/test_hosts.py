@@ -16,7 +16,6 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.backends import backend_agg
 
-FLAGS = ("--train", "--test", "--plot", "--seed", 0, "--steps", 20, "--print_every", 10)
 # There is no display, and what has been set for this process, or by it, is not there either.
 UNSET = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY", "MATPLOTLIBRC", "MPLBACKEND"))
 MATPLOTLIBRC = "backend: module://json\nimage.origin: lower\nfont.size: 20\n"  # That is no backend.
@@ -38,21 +37,25 @@ def printed_and_drawn(output, folder):
     return lines, {path.name: path.read_bytes() for path in folder.glob("*.png")}
 
 
-def test_settings_of_a_shell_change_neither_losses_nor_pictures(tmp_path):
+def test_settings_of_a_shell_change_neither_losses_nor_pictures(trained, tmp_path):
     """And the folders are beside the program, wherever the user stands; they are shown from there."""
     main, lesson = pathlib.Path("lesson/main.py"), tmp_path / "lesson"
     lesson.mkdir()
     shutil.copy(program.script(1), lesson)
     (tmp_path / "matplotlibrc").write_text(MATPLOTLIBRC, encoding="utf-8")
-    completed = program.run(main, *FLAGS, cwd=tmp_path, env=UNSET | {"KERAS_BACKEND": "jax"})
+    flags, test = ("--train", "--steps", 100), ("--test", "--plot", "--seed", 1)
+    completed = program.run(main, *flags, *test, cwd=tmp_path, env=UNSET | {"KERAS_BACKEND": "jax"})
     assert completed.returncode == 0 and not program.messages(completed), completed
     model, *plots = re.findall(r" saved to (.+)\.$", completed.stdout, re.MULTILINE)
     assert model == str(main.parent / "models" / "checkpoint.npz") and (tmp_path / model).exists()
     assert {str(main.parent / "plots" / plot) for plot in program.files(lesson / "plots")} == set(plots)
     assert program.files(tmp_path) == ["lesson", "matplotlibrc"] and len(program.files(lesson)) == 3
-    paths = ("--savepath", tmp_path / "usual", "--plotpath", tmp_path / "usual")
-    usual = printed_and_drawn(program.output_of(1, *FLAGS, *paths), tmp_path / "usual")
-    assert usual == printed_and_drawn(completed.stdout, lesson / "plots") and len(usual[1]) == 2
+    losses, usual = program.losses(completed.stdout), program.losses(trained("1").stdout)
+    assert list(losses) == [50, 100] and losses.items() <= usual.items()
+    paths = ("--savepath", lesson / "models", "--plotpath", tmp_path / "usual")
+    lines, pictures = printed_and_drawn(program.output_of(1, *test, *paths), tmp_path / "usual")
+    lines_there, pictures_there = printed_and_drawn(completed.stdout, lesson / "plots")
+    assert lines_there[-len(lines) :] == lines and pictures.items() <= pictures_there.items() and pictures
 
 
 def test_a_window_of_the_kind_that_a_user_has_set_opens(savepath, tmp_path, monkeypatch):
