@@ -15,8 +15,10 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import ui
 
 PAGE = program.script(1).with_name("play.html")
+# By preference the shell, which is the same browser without what is around a page, and faster for that.
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 FLAGS = (
-    "--headless=new",
+    "--headless",
     "--window-size=1280,900",  # 757 of them for the page.
     "--no-sandbox",
     "--disable-gpu",
@@ -223,13 +225,14 @@ def browser():
     for flag in FLAGS:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    if found := shutil.which("chromium") or shutil.which("google-chrome"):
-        options.binary_location = found
+    options.binary_location = next(filter(None, map(shutil.which, BROWSERS)), "")
     os.environ["SE_OFFLINE"] = "true"  # Take the driver that is there, and download none.
     try:
         driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
     except common.WebDriverException as error:
-        advice = "install Chrome, or Chromium, and its driver, such as with apt-get install chromium-driver"
+        advice = (
+            "install Chrome or Chromium and its driver, such as with apt-get install chromium chromium-driver"
+        )
         pytest.skip(f"there is no browser; {advice} ({type(error).__name__})")
     yield Page(driver)
     driver.quit()
