@@ -80,6 +80,13 @@ class Page:
         self.driver = driver
         self.visits = 0
 
+    def reset(self):
+        """Forget what another test has set and left, and show nothing."""
+        for name, parameters in USUAL.items():
+            self.command(name, **parameters)
+        self.js("if (location.protocol === 'file:') { sessionStorage.clear(); }")  # It has the vote.
+        self.driver.get("about:blank")
+
     def visit(self, address=""):
         """Open the page anew; without another name, one would only go elsewhere in it."""
         self.visits += 1
@@ -240,11 +247,8 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    """Return the page at a model, where nothing moves; in the end, nothing may have been thrown."""
+    """Return the page, which a test then visits. Nothing moves; in the end, nothing may have been thrown."""
+    browser.reset()
     browser.driver.get_log("browser")
-    for name, parameters in USUAL.items():
-        browser.command(name, **parameters)
-    browser.visit("#model=counting")
-    browser.js("sessionStorage.clear()")  # Of another test's vote.
     yield browser
     assert browser.driver.get_log("browser") == []

@@ -38,6 +38,7 @@ def agree(seen, chances, weights, truth):
 @pytest.mark.parametrize(("task", "settings"), MODELS)
 def test_it_computes_what_the_formula_says(task, settings, tmp_path, page):
     """A checkpoint of one's own, each slider at × 1, × 1.5 and × 0, and the last one by itself."""
+    page.visit("#model=counting")
     path = tmp_path / "checkpoint.npz"
     arrays, generator = browser.write_random(path, task, settings), np.random.default_rng(1)
     letters = program.alphabet(task, settings["vocab_size"])
@@ -73,6 +74,7 @@ NAMES = """
 
 def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):
     """All of them are in the menu, work at once, and are right about as often as the lessons say."""
+    page.visit("#model=counting")
     ends = {"difference": (700, 1000), "signal": (400, 850)}
     lookers = {"difference_self_att": "self_attention", "transformer": "block_2/attention"}
     assert play.MODELS.keys() == {option.get_attribute("value") for option in page.all("#model option")}
@@ -119,7 +121,7 @@ def test_the_models_of_the_page_are_checkpoints_of_seed_1(page):
 def test_weights_that_are_fixed(page):
     """Model 3 of the vote is edit B of the laboratory; the slider multiplies its logits, ln 100 and 0."""
     arrays, _ = program.read(browser.checkpoint("counting_fixed"))
-    page.choose("counting_fixed")
+    page.visit("#model=counting_fixed")
     page.type("AABC  AC")
     inputs = np.eye(4)[[1, 1, 2, 3, 0, 0, 1, 3]]
     for factor in (1, 0, 1.5):
@@ -131,7 +133,7 @@ def test_weights_that_are_fixed(page):
 def test_the_transformer(page):
     """Each layer's slider by itself; the chances after every word; what comes later has no weight."""
     arrays, description = program.read(browser.checkpoint("transformer"))
-    page.choose("transformer")
+    page.visit("#model=transformer")
     words = program.load("transformer").vocabulary(4)
     texts = {  # After the questions, and at the end, one wants to know what comes next.
         "Anna dog Ben cat Cleo owl Dan hen Ben": [8],
@@ -165,6 +167,7 @@ RULERS = """
 
 def test_the_ruler_is_the_usual_weight_of_each_count(page):
     """Measured here on other sequences; the pointers slide, the ruler does not."""
+    page.visit("#model=counting")
     reference = formula.Model(program.read(browser.checkpoint("counting"))[0])
     generator = np.random.default_rng(3)
     page.wait(lambda: page.all(".count"))

@@ -30,6 +30,7 @@ def described(path, settings=None, **changes):
 
 def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page):
     """The line names the file, and of a model of an edited program what is strange about it."""
+    page.visit("#model=counting")
     saved, transformer = browser.checkpoint("counting"), browser.checkpoint("transformer")
     whole, archive = saved.read_bytes(), io.BytesIO()
     zipfile.ZipFile(archive, "w").writestr("letter.txt", "no model")
@@ -91,6 +92,7 @@ def test_a_file_is_dropped_and_its_address_asks_for_it_again(trained, page):
 
 def test_accuracy_is_that_of_main(trained, page):
     """Of Task 2, where the right sequences are fewer than the right output steps."""
+    page.visit("#model=counting")
     path = program.checkpoint(trained("2").savepath)
     page.open(path)
     for length, text in ((10, ""), (5, "ab bc")):

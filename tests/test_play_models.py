@@ -65,6 +65,7 @@ def swipe(page, element, right, down, done):
 
 def test_letters_and_words(page):
     """Those that do not fit are refused in one line, and what was shown stays, but for its colours."""
+    page.visit("#model=counting")
     page.type("AB")
     before = page.seen()
     for keys, named in (("X", "X"), (Keys.HOME + "?", "?"), (Keys.HOME + "\u00a0", "U+00A0")):
@@ -103,6 +104,7 @@ def test_letters_and_words(page):
 
 def test_random_letters_and_words_are_those_of_the_programs(page):
     """Never the same ones, as long as in the training, each sign about as often; no name has two pets."""
+    page.visit("#model=counting")
     drawn = set()
     for _ in range(5):
         page.find("random").click()
@@ -123,6 +125,7 @@ def test_random_letters_and_words_are_those_of_the_programs(page):
 
 def test_what_is_typed_can_be_undone_and_replaced_by_an_address(page):
     """The page writes a blank as ␣ and small letters as capitals, and Ctrl+Z takes them back."""
+    page.visit("#model=counting")
     usual = page.value("letters")
     page.find("letters").send_keys(Keys.END, "a b")
     assert page.value("letters") == usual + "A␣B"
@@ -140,6 +143,7 @@ def test_what_is_typed_can_be_undone_and_replaced_by_an_address(page):
 
 def test_letters_that_fit_stay_and_the_chosen_cell_stays_with_its_question(page):
     """Another name is asked for: the cell is the brightest one of the last row, as before."""
+    page.visit("#model=counting")
     page.type("AAAAB")
     page.choose("difference")
     assert page.value("letters") == "ABB␣CBACBC"
@@ -160,6 +164,7 @@ def test_letters_that_fit_stay_and_the_chosen_cell_stays_with_its_question(page)
 
 def test_weight_is_moved_by_hand(page):
     """From 'A' to 'A' nothing changes, from 'A' to 'B' the answer falls; a row keeps its sum."""
+    page.visit("#model=counting")
     usual = page.seen()
     before = weights(page)
     page.cell("attention", 0, 7).click()
@@ -216,6 +221,7 @@ def test_weight_is_moved_by_hand(page):
 
 def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
     """One stop of the Tab key in each heatmap; buttons that are used up or redrawn keep the focus near."""
+    page.visit("#model=counting")
     page.choose("transformer")
     assert page.js(STOPS) == [1] * 8
     texts = np.array(page.js(TEXTS)).reshape(8, 9, 9)
@@ -252,6 +258,7 @@ def test_the_keyboard_reaches_each_heatmap_and_never_loses_its_place(page):
 
 def test_the_slider_says_what_it_shows_and_where_it_stops(page):
     """The score follows, colours keep their end, the control is a click away, and nothing jumps."""
+    page.visit("#model=counting")
     before, places = page.accuracy(), page.js(PLACES)
     usual, colours, _ = page.colours("#stage td.cell")
     page.turn({"attention": 2})
@@ -292,6 +299,7 @@ def test_the_slider_says_what_it_shows_and_where_it_stops(page):
 
 def test_a_page_from_right_to_left_keeps_its_heatmaps(page):
     """As a browser turns it that translates the page."""
+    page.visit("#model=counting")
     page.js("document.documentElement.dir = 'rtl'")
     page.cell("attention", 0, 0).send_keys(Keys.ARROW_DOWN)
     page.press(Keys.ARROW_RIGHT, Keys.ARROW_UP)
@@ -301,6 +309,7 @@ def test_a_page_from_right_to_left_keeps_its_heatmaps(page):
 
 def test_a_finger_moves_weight_along_a_row_and_scrolls_elsewhere(page):
     """The page up and down, wherever it begins; to the side a picture that is wider than its place."""
+    page.visit("#model=counting")
     page.screen(390, 400)
     page.turn({"attention": 2})
     page.command("Emulation.setTouchEmulationEnabled", enabled=True)
@@ -323,6 +332,7 @@ def test_a_finger_moves_weight_along_a_row_and_scrolls_elsewhere(page):
 
 def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
     """It comes from below, the cell stays in sight above it, and it goes again."""
+    page.visit("#model=counting")
     page.screen(390)
     for model, *place in (("counting", "attention", 2, 2), ("transformer", "block_2/attention", 8, 3)):
         page.choose(model)
@@ -347,6 +357,7 @@ def test_on_a_phone_the_row_of_a_tapped_cell_is_seen_at_once(page):
 
 def test_on_a_phone_one_sees_what_a_moved_weight_does(page):
     """Two taps and a press, from 'A' to 'B': then the sheet is gone, and the answers are in sight."""
+    page.visit("#model=counting")
     page.screen(390, 667)
     page.cell("attention", 0, 7).click()
     page.one("#cell_move button").click()

@@ -253,6 +253,7 @@ VIEWS = (
 @pytest.mark.parametrize("look", LOOKS)
 def test_everything_can_be_read_and_a_colour_has_one_meaning(look, page):
     """With all that can be opened open: the lessons' colours, each by its hue. Paper is always light."""
+    page.visit()
     width, media, features = LOOKS[look]
     page.screen(width, 3000, mobile=False)
     features = [{"name": name, "value": value} for name, value in features.items()]
@@ -281,6 +282,7 @@ SAID = """
 
 
 def test_a_phone_says_all_that_a_wide_screen_says(page):
+    page.visit()
     for view in ("ask", "row", "vote", "model=transformer", "train"):
         page.js(OPEN, view)
         page.wait(lambda: page.js(SETTLED))
@@ -372,7 +374,7 @@ def test_no_network_and_pictures_to_be_compared(page):
     text = browser.PAGE.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"https?:|//\w+\.\w|@import|\bsrc=", re.sub(r'"UEsD[^"]*"', "", text))
     page.screen(360, 740)
-    page.go("vote")
+    page.visit("#vote")
     pictures = [page.box(page.find(f"lineup_{model}")) for model in range(3)]
     assert len({picture["top"] for picture in pictures}) == 1 and pictures[0]["bottom"] < 740
     assert page.js("return performance.getEntriesByType('resource').length") == 0
@@ -415,6 +417,7 @@ def test_inside_another_page_it_stays_itself(page):
 
 def test_a_copy_that_a_browser_has_saved_is_the_page_again(page, tmp_path):
     """As Ctrl-S writes it: what was shown is in it."""
+    page.visit("#model=counting")
     options = [option.text for option in page.all("#model option")]
     page.visit("#vote")
     page.find("vote_0").click()

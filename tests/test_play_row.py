@@ -260,6 +260,7 @@ EVERY_ROW = """
 
 def test_every_row_of_every_model_is_computed_as_the_model_does(page):
     """The model's own weights are tested against the programs; here, what a row is said to consist of."""
+    page.visit("#row")
     for name in play.MODELS:
         for factor in FACTORS:
             assert max(page.js(EVERY_ROW, name, factor)) < 1e-9, (name, factor)
@@ -267,6 +268,7 @@ def test_every_row_of_every_model_is_computed_as_the_model_does(page):
 
 def test_a_cell_explains_itself_to_the_end(page):
     """By keyboard, by mouse, and after its weight was moved: its row, the weighted mean, the chances."""
+    page.visit("#model=counting")
     reference, keys, queries = counting()
     drawn = [1, 3, 2, 2, 0, 1]
     logits = 1.5 * queries @ keys[drawn].T / 8

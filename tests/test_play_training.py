@@ -58,6 +58,7 @@ def rows(weight):
 @pytest.mark.parametrize("factor", [1, 0])
 def test_gradients_and_steps_of_adam_are_those_of_keras(page, factor):
     """With learnt weights, and with equal ones, where no gradient goes through the logits."""
+    page.visit("#train")
     module, generator = program.load(1), np.random.default_rng(2)
     model = module.AttentionModel(max_len=10, vocab_size=3, hidden=64)
     for weight in model.weights:
@@ -90,16 +91,15 @@ def test_both_kinds_train_and_become_models(page):
     assert page.seen()["shown"] == ["train"]
     page.js("Train.drawn = Infinity")  # Drawn at the end alone, it takes three quarters of the time.
     page.find("first_guess").click()
-    page.wait(lambda: page.js("return Train.pair[0].training.step") >= 100)
-    page.js("Train.pair.forEach(({ training }) => { training.step += 500; })")  # The rest teaches as much.
+    page.wait(lambda: page.is_on("stop"))
     page.wait(lambda: page.is_on("start"), 120)
     assert not page.is_on("stop")
     curves = page.js("return Train.pair.map(({ points }) => points)")
     for kind, least, curve in zip(("learnt", "equal"), (900, 850), curves, strict=True):
         losses = np.array(curve)
-        assert {1, 50, 2000} <= set(losses[:, 0]) <= {1, *range(50, 2001, 50)}
-        # From about ln 11, which is 2.4, to below 0.5, in the median, as a single step is noisy.
-        assert losses[0, 1] > 2 and np.median(losses[-5:, 1]) < 0.5
+        assert losses[:, 0].tolist() == [1, *range(50, 2001, 50)]
+        # From about ln 11, which is 2.4, to below 0.4, in the median, as a single step is noisy.
+        assert losses[0, 1] > 2 and np.median(losses[-9:, 1]) < 0.4
         row = page.one(f"#runs [data-kind={kind}]")
         right = row.get_attribute("data-right")
         assert int(right) >= least and right in row.text and "2000" in row.text
@@ -149,6 +149,7 @@ def test_both_kinds_train_and_become_models(page):
 
 def test_the_page_trains_with_the_settings_of_main(page):
     """So that its loss and its scores can be compared with the lesson's."""
+    page.visit("#train")
     defaults = test_readme.flags(1)
     settings = [float(defaults[flag]) for flag in ("--steps", "--batchsize", "--lr")]
     assert page.js("return [STEPS, BATCH, RATE]") == settings
