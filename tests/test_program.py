@@ -167,6 +167,9 @@ def test_other_sizes_train_test_and_plot_beside_other_variants(
     assert picture.axes[0].get_yscale() == "log" and set(picture.axes[0].get_xticks()) <= set(range(9))
     printed = check_test(task, savepath, f"\n{testing}", figures)
     assert (len(printed["input"]), len(printed["prediction"])) == (length, outputs)
+    variant = re.sub(r"--(max_len|vocab_size|hidden) \d+", "", flags).split()
+    again = program.output_of(task, "--test", *variant, "--input", printed["input"], "--savepath", savepath)
+    assert program.parse(again)["attention"] == printed["attention"]  # The model has its sizes.
 
 
 def test_a_seed_repeats_a_training_and_each_flag_makes_a_difference(tmp_path):

@@ -223,6 +223,8 @@ def test_other_sizes_train_test_and_plot(drawn, tmp_path, transformer):
     printed = names_and_pets.parse(f"\n{testing}")
     assert len(printed.words) == 32 and not printed.pets and list(program.losses(training)) == [2, 3]
     drawings.check_losses(figures["transformer_loss"], training)
+    again = program.output_of("transformer", "--test", "--seed", 0, *paths[:2])  # The model has its sizes.
+    assert testing.startswith(again[1:])
     transformer.tf.keras.utils.set_random_seed(0)
     model = transformer.Transformer(**sizes)
     generator = np.random.default_rng(0)
