@@ -54,6 +54,7 @@ def test_ben_has_the_cat_then_the_owl_then_a_guess(page, monkeypatch):
     said = [said for said, _ in saved["ask.gif"]]
     assert said[:7] == ["1 ?, moving"] * 7
     assert said[said.index(owl) - 1][:5] == "1 owl"  # The line has come along with the pointer.
+    assert all("moving" in each for each in said[-8:-2])  # From one line to equal ones.
     assert 5 < sum(milliseconds for _, milliseconds in saved["ask.gif"]) / 1000 < 8
 
 
