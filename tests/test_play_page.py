@@ -24,6 +24,11 @@ PAINTED = """
     const colourOf = ([query, property]) => getComputedStyle(document.querySelector(query))[property];
     return arguments[0].map((part) => colourOf(part).match(/[\\d.]+/g).map((part) => part / 255));
 """
+# The colour that a phone gives its bar above the page.
+BAR = """
+    const isMeant = ({ media }) => matchMedia(media).matches;
+    return [...document.querySelectorAll("[name=theme-color]")].find(isMeant).content;
+"""
 # What a reader would stumble over in the view in sight: what is written too small, too pale, outside, or over
 # something else; what one presses that is too small, covered, or has no name; bars and cells that cannot be
 # told from what is below them, or are not printed; a state that does not show; lines that are flat, do not go
@@ -267,7 +272,10 @@ def test_everything_can_be_read_and_a_colour_has_one_meaning(look, page):
         for meaning, parts in MEANINGS.get(view, {}).items() if look != "contrast" else ():
             for hue in colors.rgb_to_hsv(page.js(PAINTED, parts))[:, 0]:
                 assert min(hues, key=lambda one, hue=hue: abs(hues[one] - hue)) == meaning, view
-    assert (drawings.luminance(page.js(PAINTED, [["body", FILL]])[0]) > 0.5) == (look != "dark")
+    (paper,) = page.js(PAINTED, [["body", FILL]])
+    assert (drawings.luminance(paper) > 0.5) == (look != "dark")
+    if look in ("light", "dark"):  # A phone's browser goes along.
+        assert colors.to_hex(paper) == page.js(BAR)
     assert page.one("nav").is_displayed() == (look != "paper")
 
 
