@@ -89,6 +89,9 @@ FAULTS = """
             const look = lookOf(part), value = part.getAttribute(state);
             part.removeAttribute(state);
             part.classList.remove(state);
+            if (state === "aria-pressed") {
+                part.setAttribute(state, false);
+            }
             find(look === lookOf(part), `as if not ${state}`, part);
             if (value === null) {
                 part.classList.add(state);

@@ -238,6 +238,9 @@ def test_a_row_of_a_model_is_the_formula(page):
     for name, start in (("signal", "attention,0,0"), ("difference_self_att", "self_attention,0,3")):
         choose(name)
         assert f"cell={start},{lines(page)[:, -1].argmax()}" in page.link and f"row={name}" in page.link
+        places = re.findall(r"\((\d+)\)", page.find("row_which").get_property("textContent"))
+        assert [int(place) for place in places] == [*range(1, len(places) + 1)]
+        assert len(places) == (11 if name == "signal" else 0)
     choose("")
     assert page.link == "row" and page.find("row_strength").is_displayed()
 
