@@ -1,6 +1,7 @@
 """What the tests share: one trained model of each variant, and of the transformer."""
 
 import functools
+import gc
 import os
 import pathlib
 import shutil
@@ -11,12 +12,19 @@ import filelock
 import program
 import pytest
 
+gc.disable()  # As in the programs, until all is imported.
 pytest_plugins = ["browser", "drawings", "figures", "names_and_pets"]
 
 # Where there is a display, --plot would open windows and wait until somebody closes them.
 os.environ["MATPLOTLIBRC"] = str(pathlib.Path(__file__).with_name("matplotlibrc"))
 # A shell's background job ignores Ctrl-C, and so would what the tests start in one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish():
+    """Collect garbage from now on, but for what was imported."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -120,7 +120,7 @@ def test_what_a_test_shows_is_what_the_model_gives(variant, flags, letters, trai
     assert printed["samples"] == 10 * min(1000, 10**5 // length)  # A million letters take a second or two.
     model = program.load_model(task, savepath)
     source = program.load(task).Task(10, 3, np.random.default_rng(3))
-    inputs, answers = source.next_batch(min(10000, 10**5 // length), length=length)
+    inputs, answers = source.next_batch(min(5000, 10**5 // length), length=length)
     right = np.argmax(model(inputs)[0], axis=-1) == answers
     assert printed["sequences"] == pytest.approx(100 * right.all(axis=-1).mean(), abs=3)
     assert printed["steps"] == pytest.approx(100 * right.mean(), abs=3)

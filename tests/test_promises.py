@@ -126,11 +126,11 @@ def test_ctrl_c_replaces_no_earlier_model_before_the_first_checkpoint(task, copy
     monkeypatch.setattr(adam, "apply", apply_or_stop)
     for folder, stop, save_every, kept in (
         (new, 0, 100, None),
-        (earlier, 15, 100, LAST[task]),
-        (new, 15, 100, 15),
-        (earlier, 15, 10, 15),
+        (earlier, 5, 100, LAST[task]),
+        (new, 5, 100, 5),
+        (earlier, 5, 4, 5),
     ):
-        flags = ("--print_every", 10, "--save_every", save_every, "--savepath", folder)
+        flags = ("--print_every", 4, "--save_every", save_every, "--savepath", folder)
         stopped = program.in_process(task, "--train", *SMALL[task], *flags, compiled=False)
         (line,) = program.messages(stopped)
         assert stopped.returncode == 130 and str(stop) in line.replace(str(folder), "")
