@@ -2,7 +2,7 @@
 
 import contextlib
 import importlib
-import types
+import json
 
 import numpy as np
 import program
@@ -44,16 +44,17 @@ def test_each_edit_on_the_page_is_measured(task):
 
 @pytest.mark.parametrize(("task", "edit"), EDITED)
 def test_an_edit_applies_and_the_edited_model_answers(task, edit, edited, tmp_path):
-    """It is built with the flags of its trainings, called, saved and loaded; the experiments train it."""
+    """It is built with the flags of its trainings, called, and loaded; each weight has a name of its own."""
     module, arguments = edited(task, edit), settings(EDITED[task, edit])
     model, data = module.AttentionModel(**arguments), measuring.new_data(task, 2)
     for weight in model.weights:
         weight.assign(weight + 1)  # Not what a new model has.
     logits = model(data.inputs)[0].numpy()
-    saved = types.SimpleNamespace(settings=arguments, checkpoint=tmp_path / "model.npz")
-    module.save_model(saved, model, 1)
+    arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
+    assert len(arrays) == len(model.weights)  # Each has a name of its own.
     if model.non_trainable_weights:  # The page's models have none.
-        loaded = programs.load_model(module, saved.checkpoint)
+        np.savez(tmp_path / "model.npz", description=json.dumps({"settings": arguments}), **arrays)
+        loaded = programs.load_model(module, tmp_path / "model.npz")
         np.testing.assert_allclose(loaded(data.inputs)[0], logits, rtol=1e-5)
     answers = module.Task(10, 3, None).answers(data.inputs)
     assert logits.shape == (*answers.shape, 11) and np.isfinite(logits).all()
