@@ -1,6 +1,7 @@
 """What the programs promise whoever uses them: each test plays the user."""
 
 import os
+import shutil
 import signal
 import sys
 
@@ -23,14 +24,17 @@ def step_in(savepath, task=1):
 # --- Edits --------------------------------------------------------------------------------------------------
 
 
-def test_an_edit_after_the_training_is_said_but_other_line_ends_are_not(savepath, edited):
+@every_training
+def test_an_edit_after_the_training_is_said_but_other_line_ends_are_not(task, copy_of, tmp_path):
+    savepath, path = copy_of(task), tmp_path / program.script(task).name
     flags = ("--test", "--seed", 1, "--savepath", savepath)
-    usual = program.output_of(1, *flags)
-    path = edited("import json\n", "import json\n\n")
+    usual = program.output_of(task, *flags)
+    shutil.copy(program.script(3), tmp_path / "main.py")  # The transformer looks for it there.
+    path.write_text(program.source(task) + "# An edit.\n", encoding="utf-8")
     completed = program.in_process(path, *flags)
     (line,) = program.messages(completed)
     assert completed.returncode == 0 and completed.stdout == usual and str(savepath) in line
-    path.write_bytes("\r\n".join(program.source(1).split("\n")).encode())
+    path.write_bytes("\r\n".join(program.source(task).split("\n")).encode())
     program.load.cache_clear()
     assert program.output_of(path, *flags) == usual
 
