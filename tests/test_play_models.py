@@ -47,20 +47,19 @@ def drag(page, start, end):
 
 
 def swipe(page, element, right, down, done):
-    """Draw a finger so far, from the middle of an element, until it was fast enough for a swipe."""
+    """Draw a finger so far, from the middle of an element, and wait until that has done something."""
+    box, start = page.box(element), time.time()
+    x, y = (box["left"] + box["right"]) / 2, (box["top"] + box["bottom"]) / 2
 
-    def once():
-        box = page.box(element)
-        x, y = (box["left"] + box["right"]) / 2, (box["top"] + box["bottom"]) / 2
-        for part in range(6):
-            finger = {"x": x + right * part / 5, "y": y + down * part / 5}
-            kind = "touchMove" if part else "touchStart"
-            page.command("Input.dispatchTouchEvent", type=kind, touchPoints=[finger])
-        time.sleep(0.1)  # So that the page does not slide on.
-        page.command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-        return done()
+    def touch(kind, seconds, *fingers):
+        when = start + seconds
+        page.command("Input.dispatchTouchEvent", type=kind, touchPoints=fingers, timestamp=when)
 
-    page.wait(once, 5)
+    touch("touchStart", 0, {"x": x, "y": y})
+    for part in range(1, 6):
+        touch("touchMove", part / 60, {"x": x + right * part / 5, "y": y + down * part / 5})
+    touch("touchEnd", 1)  # It has rested, so that the page does not slide on.
+    page.wait(done, 5)
 
 
 def test_letters_and_words(page):
