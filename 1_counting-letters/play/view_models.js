@@ -461,10 +461,7 @@ const Models = {
       ends[count % 2] = room ? usualWeight : ends[count % 2];
       return make("span", { className: "count", style: `left: ${100 * usualWeight}%` }, room ? count : "");
     });
-    const drawn = make("div", {}, text, make("div", { className: "axis", "aria-hidden": "true" }, pointer, ...counts));
-    drawn.dataset.weight = weight;
-    drawn.dataset.reading = reading;
-    return drawn;
+    return make("div", {}, text, make("div", { className: "axis", "aria-hidden": "true" }, pointer, ...counts));
   },
 
   explain(place) { // Choose a cell: its row is shown, and what comes of it.
