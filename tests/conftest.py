@@ -27,6 +27,15 @@ def pytest_collection_finish():
     gc.enable()
 
 
+@pytest.fixture(autouse=True)
+def no_figures_left():
+    """Close what a test has drawn, as the end of a program does; matplotlib warns of more than twenty."""
+    from matplotlib import pyplot  # Not before MATPLOTLIBRC is set.
+
+    yield
+    pyplot.close("all")
+
+
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     """Return a function from a variant's name to its training: .savepath, .plotpath and .stdout.

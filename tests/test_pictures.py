@@ -54,13 +54,6 @@ def draw(name):
     return all_drawn()[name][1]
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    """Close the figures of a test."""
-    yield
-    pyplot.close("all")
-
-
 # --- Every picture --------------------------------------------------------------------------------------
 
 
