@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import ui
 
-PAGE = program.script(1).with_name("play.html")
+PAGE = program.BEYOND / "play.html"
 # By preference the shell, which is the same browser without what is around a page, and faster for that.
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 FLAGS = (

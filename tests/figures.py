@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 FIGURE = r"(?<![\w.,-])(?:-?\d*\.\d+|\d+(?=%|(?: and| to) \d+%))(?!\d)"
 
 
-PAGES = [*program.ROOT.glob("*.md"), *program.ROOT.glob("[123]_*/*.md")]
+PAGES = [*program.ROOT.glob("*.md"), *program.ROOT.glob("[123]_*/**/*.md")]
 
 
 def text(task, name="README.md"):

@@ -14,9 +14,9 @@ COURSE = {
     "1_counting-letters/README.md": "1 Counting",
     "2_difference/README.md": "2 Difference",
     "3_signal/README.md": "3 Signal",
-    "3_signal/transformer.md": "Transformer",
-    "3_signal/did_it_need_attention.md": "Detective work",
-    "1_counting-letters/play.html": "Play",
+    "3_signal/beyond/transformer.md": "Transformer",
+    "3_signal/beyond/did_it_need_to_choose.md": "Detective work",
+    "3_signal/beyond/play.html": "Play",
 }
 PAGE = """<!DOCTYPE html>
 <html lang="en">

@@ -11,7 +11,8 @@ import sys
 
 from experiments import programs
 
-ROOT, FOLDERS, SCRIPTS, VARIANTS = programs.ROOT, programs.FOLDERS, programs.SCRIPTS, programs.VARIANTS
+ROOT, BEYOND, FOLDERS = programs.ROOT, programs.BEYOND, programs.FOLDERS
+SCRIPTS, VARIANTS = programs.SCRIPTS, programs.VARIANTS
 TRAININGS = VARIANTS | {"transformer": ("transformer", ("--steps", 700))}  # What conftest.py trains.
 TASKS = {1: "Counting Letters", 2: "Difference", 3: "Signal"}  # What a checkpoint calls them.
 script, load, read = programs.script, programs.load, programs.read

@@ -109,7 +109,7 @@ def test_in_class():
     """What the plan for a class says of beans, of the slider, of the vote."""
     beans = [*shares(), BEN.query, 1.4]
     answer = [*vote(), 0.3, 0.4, median(1, RELU), median(1, FIXED, "8,000 steps")]
-    figures.check(figures.paragraphs(1, "in_class.md"), beans, [*doubled(), *beans], answer)
+    figures.check(figures.paragraphs("transformer", "in_class.md"), beans, [*doubled(), *beans], answer)
 
 
 # --- Lessons 2 and 3 ------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def test_transformer():
     without = median("3_transformer", "I: no positions")
     unmasked = median("3_transformer", "J: no mask", "reads up to the question")
     figures.check(
-        figures.paragraphs(3, "transformer.md"),
+        figures.paragraphs("transformer", "transformer.md"),
         [*annas, *bens],
         attend(4 * UNIT[2], UNIT),  # The word at position 3 asks for position 2.
         [*examples.BOTH, [annas.mean, bens.mean], annas.mean, bens.mean, swapped, *swapped],
@@ -192,7 +192,7 @@ def test_transformer():
     )
     arrays, _ = programs.read(play.FOLDER / "checkpoints" / "transformer.npz")
     parameters = sum(array.size for array in arrays.values())
-    assert figures.text(3, "transformer.md").count(f"{parameters:,}") == 2
+    assert figures.text("transformer", "transformer.md").count(f"{parameters:,}") == 2
 
 
 def test_front_page():
@@ -205,7 +205,7 @@ def test_front_page():
 def test_a_mask_for_attend():
     """The line that an exercise of the transformer page adds to what an exercise of Lesson 1 has written."""
     attend_ = re.search(r" +def attend\(.*?return .*?\n", figures.text(1), re.DOTALL)[0]
-    page = " ".join(figures.text(3, "transformer.md").split())
+    page = " ".join(figures.text("transformer", "transformer.md").split())
     line, first, second = (
         re.search(rf"`({start}.*?)`", page)[1]
         for start in (r"logits = np\.where\(np\.tri", r"x = np", r"attend\(1\.4")
@@ -233,7 +233,7 @@ def test_last_chapter():
     )
     four, slowly = "four pairs, 1,500 steps", median("3_transformer", SECOND, "four pairs, 7,500 steps")
     figures.check(
-        figures.paragraphs(3, "did_it_need_attention.md"),
+        figures.paragraphs("transformer", "did_it_need_to_choose.md"),
         [counting, flat, fixed],
         [of_the_whole, median(1, FIXED, "8,000 steps")],
         [40, median(1, "K: equal weights at first", keys)],

@@ -1,4 +1,4 @@
-"""The edits of the three experiments.md: each fits its program and is measured; some are what they claim."""
+"""The edits of the experiments: each fits its program and is measured; some are what they claim."""
 
 import contextlib
 import importlib
@@ -76,9 +76,8 @@ def test_a_place_that_is_not_there_exactly_once_is_refused():
 
 
 def test_an_edit_stands_on_its_page_once_and_has_one_diff(tmp_path, monkeypatch):
-    page = tmp_path / program.FOLDERS[1] / "experiments.md"
-    page.parent.mkdir()
-    monkeypatch.setattr(programs, "ROOT", tmp_path)
+    page = tmp_path / "experiments_1.md"
+    monkeypatch.setattr(programs, "BEYOND", tmp_path)
     diff = "```diff\n-old\n+new\n```\n"
     edit = "<details><summary>A: a name</summary>\n\n{}\n</details>\n"
     once = edit.format(diff)

@@ -1,6 +1,7 @@
 """The twins of the last chapter: its edits make the weights equal that they should, and nothing else."""
 
 import re
+import shutil
 import textwrap
 
 import numpy as np
@@ -8,7 +9,7 @@ import program
 import pytest
 from experiments import edits, programs
 
-PAGE = (program.ROOT / "3_signal" / "did_it_need_attention.md").read_text(encoding="utf-8")
+PAGE = (program.BEYOND / "did_it_need_to_choose.md").read_text(encoding="utf-8")
 PROGRAMS = 1, 2, 3, "transformer"  # In the order of the cases.
 
 
@@ -20,9 +21,7 @@ def twins(tmp_path_factory):
     for task, diff in zip(PROGRAMS, blocks, strict=True):
         script, folder = programs.script(task), tmp_path_factory.mktemp("twin")
         source = edits.apply(script.read_text(encoding="utf-8"), textwrap.dedent(diff))
-        (folder / "main.py").write_text(
-            script.with_name("main.py").read_text(encoding="utf-8"), encoding="utf-8"
-        )
+        shutil.copy(programs.script(3), folder.with_name("main.py"))  # The transformer looks for it there.
         (folder / "twin.py").write_text(source, encoding="utf-8")
         modules[task] = programs.load(folder / "twin.py")
     return modules
@@ -56,14 +55,15 @@ def test_a_transformer_twin_has_equal_weights_in_its_first_layer(twins):
 
 def test_each_block_begins_in_a_lesson_and_runs_what_is_there():
     """A command names a program that exists or that was copied before, and flags that this program has."""
-    there = {(programs.script(task).parent.name, programs.script(task).name): task for task in PROGRAMS}
+    scripts = {programs.SCRIPTS[task]: task for task in PROGRAMS}
+    there = {tuple(script.rsplit("/", 1)): task for script, task in scripts.items()}
     folder, commands = None, 0
     for line in re.findall(r"^ *(?:cd|cp|python3) .+$|^ *```$|`cp .+?`", PAGE, re.MULTILINE):
         command, *words = line.strip(" `").split() or ["block"]
         if command == "block":
             in_block = False
         elif command == "cd":
-            folder, in_block = words[0].removeprefix("../"), True
+            folder, in_block = words[0], True
         elif command == "cp":
             there[folder, words[1]] = there[folder, words[0]]
         else:

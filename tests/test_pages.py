@@ -12,7 +12,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 ROOT = program.ROOT
-SOURCES = [ROOT / "README.md", *ROOT.glob("[123]_*/*.md"), *ROOT.glob("tests/*.md")]
+SOURCES = [ROOT / "README.md", *ROOT.glob("[123]_*/**/*.md"), *ROOT.glob("tests/*.md")]
 ADDRESS = "https://example.org/project"
 
 

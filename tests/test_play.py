@@ -62,7 +62,7 @@ def test_the_page_is_what_its_sources_give(tmp_path):
     folder = shutil.copytree(play.FOLDER, tmp_path / "lesson" / "play")
     subprocess.run([sys.executable, folder / "build.py"], check=True, cwd=tmp_path)
     same = folder.with_name("play.html").read_bytes() == browser.PAGE.read_bytes()
-    assert same, "Run `python 1_counting-letters/play/build.py`: play.html is what people open."
+    assert same, "Run `python 3_signal/beyond/play/build.py`: play.html is what people open."
 
 
 NAMES = """

@@ -26,7 +26,8 @@ def step_in(savepath, task=1):
 
 @every_training
 def test_an_edit_after_the_training_is_said_but_other_line_ends_are_not(task, copy_of, tmp_path):
-    savepath, path = copy_of(task), tmp_path / program.script(task).name
+    savepath, path = copy_of(task), tmp_path / "beyond" / program.script(task).name
+    path.parent.mkdir()
     flags = ("--test", "--seed", 1, "--savepath", savepath)
     usual = program.output_of(task, *flags)
     shutil.copy(program.script(3), tmp_path / "main.py")  # The transformer looks for it there.

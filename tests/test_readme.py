@@ -8,7 +8,7 @@ import pytest
 
 FRONT = program.ROOT / "README.md"
 LESSONS = [program.script(task).parent / "README.md" for task in program.FOLDERS]
-PAGES = [FRONT, *sorted(program.ROOT.glob("[123]_*/*.md")), program.ROOT / "tests" / "README.md"]
+PAGES = [FRONT, *sorted(program.ROOT.glob("[123]_*/**/*.md")), program.ROOT / "tests" / "README.md"]
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 CODE = {page: page.with_name("main.py") for page in LESSONS}  # A page that quotes a program, and that one.
 CODE[program.script("transformer").with_suffix(".md")] = program.script("transformer")
@@ -44,8 +44,9 @@ def test_flags_and_defaults_are_those_of_the_help(page):
 
 @every_page
 def test_every_command_takes_the_flags_it_shows(page):
-    of_all = page.parent.name[0] not in "123" or page.name == "did_it_need_attention.md"
-    tasks = program.FOLDERS if of_all else [int(page.parent.name[0])]
+    of_lesson = [task for task in program.FOLDERS if page.parent == program.script(task).parent]
+    of_lesson += [int(number) for number in re.findall(r"experiments_(\d)", page.name)]
+    tasks = of_lesson or program.FOLDERS
     known = {"--help"} | {flag for task in tasks for flag in flags(task)}
     command = r"(main|equal|transformer)\.py((?: --\w+(?:[ =](?:\"[^\"]*\"|[\w./-]+))?)+)"
     commands = re.findall(command, text(page))

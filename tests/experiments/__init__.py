@@ -1,1 +1,1 @@
-"""What trains models to measure what the three experiments.md say; tests/README.md says how to call it."""
+"""What trains models to measure what the pages of experiments say; tests/README.md says how to call it."""

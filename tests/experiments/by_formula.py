@@ -301,5 +301,6 @@ def heads_by_hand():
 PICTURES = {
     1: (names_and_pets, two_arrows, softmax),
     2: (grid_times_vector, she, words),
-    3: (by_hand, transformer_by_hand, heads_by_hand),
+    3: (by_hand,),
+    "transformer": (transformer_by_hand, heads_by_hand),
 }

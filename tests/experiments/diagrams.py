@@ -216,4 +216,4 @@ def regions():
     return page.figure
 
 
-PICTURES = {1: (memory, regions), 3: (mask, block, clock_hands, recurrent)}
+PICTURES = {1: (regions,), 3: (clock_hands,), "transformer": (memory, mask, block, recurrent)}

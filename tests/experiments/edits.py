@@ -1,4 +1,4 @@
-"""The edits of the programs, read from the experiments.md in which they stand, and applied.
+"""The edits of the programs, read from the experiments_1.md to _3.md in which they stand, and applied.
 
 Those of main.py stand under "## The edits", those of another program under "## The edits of transformer.py".
 Each has a fold, `<details><summary>A: its name</summary>`, with one block of diff: lines with "-" go, with
@@ -19,9 +19,10 @@ class EditError(ValueError):
 
 
 def read(task):
-    """Return the edits of a program in its experiments.md, a dict from their letter or name to their diff."""
+    """Return the edits of a program on its page, a dict from their letter or name to their diff."""
     path = programs.script(task)
-    page = path.with_name("experiments.md").read_text(encoding="utf-8")
+    lesson = 3 if task == "transformer" else task
+    page = (programs.BEYOND / f"experiments_{lesson}.md").read_text(encoding="utf-8")
     heading = "The edits" if path.name == "main.py" else f"The edits of {path.name}"
     _, _, section = page.partition(f"\n## {heading}\n")
     section = re.split(r"^## ", section, flags=re.MULTILINE)[0]
@@ -60,7 +61,7 @@ def program(task, edit=None):
         name, _, number = part.partition(" ")
         diff = read(task).get(name)
         if diff is None:
-            raise EditError(f"there is no edit {name} of {programs.SCRIPTS[task]} in experiments.md")
+            raise EditError(f"there is no edit {name} of {programs.SCRIPTS[task]} in its page of experiments")
         if ("NUMBER" in diff) != bool(number):
             raise EditError(f"edit {part} of Task {task}: a number is missing, or there is no place for it")
         try:

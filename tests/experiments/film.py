@@ -13,7 +13,7 @@ from selenium import webdriver
 
 from . import programs
 
-PAGE = programs.script(1).with_name("play.html")
+PAGE = programs.BEYOND / "play.html"
 IMAGES = PAGE.with_name("images")
 RARE = [(0x81, 0x55, 0x00), (0xB3, 0x12, 0x3C)]  # Of small words: the query, and what is wrong.
 FRAME = 60  # Milliseconds.

@@ -282,7 +282,11 @@ def choosing():
 
 
 # Pictures by their task, without training: `choosing` shows many models, but their results are there.
-OF_ONE_MODEL = {2: (difference_row,), 3: (trace, transformer_flow, transformer_heads, choosing)}
+OF_ONE_MODEL = {
+    2: (difference_row,),
+    3: (trace,),
+    "transformer": (transformer_flow, transformer_heads, choosing),
+}
 # What the programs draw of a model of the page to play with.
 HEATMAPS = ("counting", "encoder_decoder_attention"), ("difference_self_att", "self_attention")
 OF_MANY = {  # Those of __main__.LESSONS.
@@ -316,7 +320,8 @@ def draw(numbers=(), cache=None):
     draw_heatmaps()
     for number in numbers:
         for picture in OF_MANY.get(number, ()):
-            save(picture(cache), int(number[0]), picture.__name__)
+            beyond = picture in (lineup, transformer_losses)
+            save(picture(cache), "transformer" if beyond else int(number[0]), picture.__name__)
 
 
 if __name__ == "__main__":

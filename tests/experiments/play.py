@@ -6,7 +6,7 @@ import numpy as np
 
 from . import formula, lesson_1, lesson_2, lesson_3, programs, trainings
 
-FOLDER = programs.script(1).with_name("play")
+FOLDER = programs.BEYOND / "play"
 MODELS = {  # The page has a title and a task for each of these names.
     "counting": lesson_1.setup(),
     "counting_equal": lesson_1.setup("A"),

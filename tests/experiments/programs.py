@@ -9,9 +9,10 @@ import sys
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+BEYOND = ROOT / "3_signal" / "beyond"
 FOLDERS = {1: "1_counting-letters", 2: "2_difference", 3: "3_signal"}
 SCRIPTS = {task: f"{folder}/main.py" for task, folder in FOLDERS.items()}
-SCRIPTS["transformer"] = "3_signal/transformer.py"
+SCRIPTS["transformer"] = "3_signal/beyond/transformer.py"
 VARIANTS = {  # What each task trains: the task and the flags.
     "1": (1, ()),
     "2": (2, ()),

@@ -88,11 +88,12 @@ class ModelCache:
         """Return the folder of a program, edited or not, and of its models; the program is put there."""
         if (task, edit) not in self.folders:
             script, source = programs.script(task), edits.program(task, edit)
-            texts = {"main.py": script.with_name("main.py").read_text(encoding="utf-8"), script.name: source}
             folder = self.folder / f"{task}-{identity(source)}"
             folder.mkdir(parents=True, exist_ok=True)
-            for name, text in texts.items():
-                (folder / name).write_text(text, encoding="utf-8")
+            if task == "transformer":  # It looks for main.py in the folder above.
+                main = script.parent.with_name("main.py").read_text(encoding="utf-8")
+                folder.with_name("main.py").write_text(main, encoding="utf-8")
+            (folder / script.name).write_text(source, encoding="utf-8")
             self.folders[task, edit] = folder
         return self.folders[task, edit]
 

@@ -162,9 +162,9 @@ if __name__ == "__main__":
 
 # --- The packages -----------------------------------------------------------------------
 
-# The main.py beside this file prepares the imports, saves files and shows pictures. In a notebook, a plain
-# `import main` could find another lesson's.
-specification = importlib.util.spec_from_file_location("lesson_3", HERE / "main.py")
+# The main.py of Lesson 3, in the folder above, prepares the imports, saves files and shows pictures. In
+# a notebook, a plain `import main` could find another lesson's.
+specification = importlib.util.spec_from_file_location("lesson_3", HERE.parent / "main.py")
 lesson_3 = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(lesson_3)
 lesson_3.parser.prog = parser.prog  # Its messages begin with our name.

@@ -146,17 +146,17 @@ const Shell = {
 function linkLessons() {
   const online = location.protocol.startsWith("http");
   const link = (address, text) => (online ? make("a", { href: address }, text) : text);
-  const places = [["./", "Lesson 1"], ["../2_difference/", "Lesson 2"], ["../3_signal/", "Lesson 3"],
-    ["../3_signal/transformer.html", "the transformer"],
-    ["../3_signal/did_it_need_attention.html", "the last chapter"]];
-  const line = ["This page belongs to ", link("../", "attention-primer"),
+  const places = [["../../1_counting-letters/", "Lesson 1"], ["../../2_difference/", "Lesson 2"],
+    ["../", "Lesson 3"], ["transformer.html", "the transformer"],
+    ["did_it_need_to_choose.html", "the last chapter"]];
+  const line = ["This page belongs to ", link("../../", "attention-primer"),
     ", an introduction to attention with programs to run"];
   if (online) {
     places.forEach((place, index) => line.push(index ? ", " : ": ", link(...place)));
-    $("onward").replaceChildren(link("./", "Lesson 1 builds such models, line by line →"));
+    $("onward").replaceChildren(link("../../1_counting-letters/", "Lesson 1 builds such models, line by line →"));
   }
   $("links").replaceChildren(...line, ".");
-  $("home").replaceChildren(link("../", "attention-primer"));
+  $("home").replaceChildren(link("../../", "attention-primer"));
 }
 
 window.addEventListener("DOMContentLoaded", Shell.start);
