@@ -1,16 +1,12 @@
 """Task 3, Signal: positional encodings.
 
-Each element of the input is a letter, drawn uniformly and independently. The first one is the
-signal: it names the letter to count in the rest. The output has one step: how often that letter
-occurs after the signal.
+The input is a sequence of random letters. The first one, the signal, names the letter to count in the rest.
+The output has a single step, which gives this count:
 
-    input     'B' 'B' 'A' 'B' 'C'      one-hot vectors: 'A' is index 0, 'B' is 1, 'C' is 2
-    output    2                        the signal is 'B', and two 'B' follow
+    input     'B' 'B' 'A' 'B' 'C'
+    output    2                        the signal is 'B', and two more 'B' follow
 
-The signal's vector looks like any other letter's, and attention does not see in which order letters
-come. With --pos_enc, each position adds a vector of its own to its letter.
-
-The lesson begins at `class Task`. What stands before it reads the flags and imports the packages.
+Attention does not see the order of the letters. With --pos_enc, each position adds a vector of its own.
 """
 
 # /// script
@@ -19,216 +15,141 @@ The lesson begins at `class Task`. What stands before it reads the flags and imp
 # ///
 
 import argparse
-import contextlib
 import gc
-import hashlib
 import json
 import math
 import os
-import pathlib
-import secrets
+import re
 import sys
-import tempfile
+from pathlib import Path
 
-# --- The flags --------------------------------------------------------------------------
+# --- Flags: parsed before TensorFlow is imported, so that --help and a typo answer at once --------------
 
-TASK = "Signal"
+
+def positive_int(text):
+    """Return an int from 1; argparse names this function in its error."""
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
+HERE = Path(__file__).absolute().parent
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+MODEL_FLAGS = ("max_len", "vocab_size", "hidden", "pos_enc", "enc_layers")  # Saved with the model.
 
-
-def whole(least, most=2**32 - 1):
-    """Return a type for argparse: a whole number from least to most."""
-
-    def integer(text):
-        if not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"must be a number from {least} to {most}, not {text}")
-        return int(text)
-
-    return integer
-
-
-def folder(text):
-    """Return a pathlib.Path; most shells leave the ~ of --savepath=~/models as it is."""
-    return pathlib.Path(os.path.expanduser(text))
-
-
-HERE = pathlib.Path(__file__).absolute().parent
-ABOUT = f"{TASK}. Begin with --train --test --plot. Defaults are in brackets."
-# Without a usage, an error is one line.
-parser = argparse.ArgumentParser("main.py", usage=argparse.SUPPRESS, description=ABOUT, allow_abbrev=False)
-parser.formatter_class = argparse.MetavarTypeHelpFormatter
-flag = parser.add_argument
-flag("--train", action="store_true", help="train a model and save it")
-flag("--test", action="store_true", help="show what the saved model predicts, how, and how well")
-flag("--plot", action="store_true", help="draw what --train and --test did; alone: --test --plot")
-flag("--steps", type=whole(1), default=2000, help="training steps (%(default)s)")
-flag("--batchsize", type=whole(1), default=100, help="sequences per training step (%(default)s)")
-flag("--lr", type=float, default=1e-3, help="Adam's learning rate (%(default)s)")
-flag("--savepath", type=folder, default=HERE / "models", help="for the model (models/ beside main.py)")
-flag("--plotpath", type=folder, default=HERE / "plots", help="for the images (plots/ beside main.py)")
-flag("--print_every", type=whole(1), default=50, help="training steps per loss line (%(default)s)")
-flag("--save_every", type=whole(1), default=500, help="training steps per checkpoint (%(default)s)")
-flag("--seed", type=whole(0), help="makes a run repeatable (none)")
-# These describe the model: they are saved with it, and --test reads them from there.
-MODEL_FLAGS = (
-    flag("--max_len", type=whole(1), default=10, help="letters after the signal (%(default)s)"),
-    flag("--vocab_size", type=whole(1, 26), default=3, help="letters (%(default)s)"),
-    flag("--hidden", type=whole(1), default=64, help="encoding dimensions (%(default)s)"),
-    flag("--pos_enc", action="store_true", help="add positional encodings to the letters (off)"),
-    flag("--enc_layers", type=whole(0), default=1, help="encoder layers (%(default)s)"),
+parser = argparse.ArgumentParser(
+    usage="%(prog)s [--train] [--test] [--plot] [options]",
+    description="Task 3, Signal: positional encodings. Start with --train --test --plot.",
+    formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    allow_abbrev=False,
 )
+parser.add_argument("--train", action="store_true", help="train a model and save it")
+parser.add_argument("--test", action="store_true", help="show what the saved model predicts")
+parser.add_argument("--plot", action="store_true", help="plot the loss and the attention")
+parser.add_argument("--steps", type=positive_int, default=2000, help="training steps")
+parser.add_argument("--batchsize", type=positive_int, default=100, help="sequences per training step")
+parser.add_argument("--lr", type=float, default=1e-3, help="learning rate of Adam")
+parser.add_argument("--print_every", type=positive_int, default=50, help="training steps per loss line")
+parser.add_argument("--save_every", type=positive_int, default=50, help="training steps per checkpoint")
+parser.add_argument("--savepath", type=Path, default=HERE / "models", help="folder of the models")
+parser.add_argument("--plotpath", type=Path, default=HERE / "plots", help="folder of the plots")
+parser.add_argument("--seed", type=int, help="seed for a repeatable run")
+parser.add_argument("--pos_enc", action="store_true", help="add positional encodings to the letters")
+parser.add_argument("--enc_layers", type=int, default=1, help="encoder layers")
+parser.add_argument("--hidden", type=positive_int, default=64, help="encoding dimensions")
+parser.add_argument("--max_len", type=positive_int, default=10, help="letters after the signal")
+parser.add_argument("--vocab_size", type=int, choices=range(1, 27), metavar="N", default=3, help="letters")
 sample = parser.add_mutually_exclusive_group()
-sample.add_argument("--signal", type=str.upper, metavar="A", help="the signal (random)")
-sample.add_argument("--input", type=str.upper, metavar="TEXT", help="test this, such as BBABC (random)")
-
-
-def fail(message):
-    """End the program with one line on standard error."""
-    parser.exit(1, f"{parser.prog}: error: {message}\n")
-
-
-def shown(path):
-    """Return a path as it is printed: relative if it is in the current folder."""
-    here = pathlib.Path.cwd()
-    return path.relative_to(here) if here in path.parents else path
+sample.add_argument("--signal", type=str.upper, choices=list(LETTERS), metavar="A", help="the tested signal")
+sample.add_argument("--input", metavar="TEXT", help="test this sequence, such as BBABC")
 
 
 def parse_arguments(argv=None, saved=None):
-    """Return the flags; the settings of a saved model, a dict, take the place of their defaults.
-
-    Ends the program with one line where no model can do what they say, or not this one.
-    """
+    """Return the flags, with the settings of a saved model (a dict) in place of the defaults."""
     args = parser.parse_args(argv, argparse.Namespace(**(saved or {})))
-    if not 0 < args.lr < math.inf:
-        parser.error(f"argument --lr: must be a number above 0, not {args.lr}")
-    args.settings = {each.dest: vars(args)[each.dest] for each in MODEL_FLAGS}
-    args.variant = "_pos_enc" if args.pos_enc else ""
-    args.variant += "" if args.enc_layers == 1 else f"_{args.enc_layers}_layers"
-    args.checkpoint = args.savepath / f"checkpoint{args.variant}.npz"
+    args.settings = {name: getattr(args, name) for name in MODEL_FLAGS}
     for name, value in (saved or {}).items():
         if args.settings[name] != value:
-            parser.error(f"argument --{name}: it is {value} in {shown(args.checkpoint)}; leave it out")
-    if args.input == "":
-        parser.error("argument --input: the text is empty; write one such as BBABC")
-    if args.signal is not None and len(args.signal) != 1:
-        parser.error(f"argument --signal: takes one letter, not {args.signal!r}")
+            parser.error(f"argument --{name}: it is {value} in the saved model; leave this flag out")
+    if not 0 < args.lr < math.inf:
+        parser.error("argument --lr: must be a number above 0")
+    if args.seed is not None and not 0 <= args.seed < 2**32:
+        parser.error("argument --seed: must be at least 0 and below 2**32")
+    if args.enc_layers < 0:
+        parser.error("argument --enc_layers: must be at least 0")
+    # Until the checkpoint is read, --test does not know the sizes of the model.
+    letters, most = LETTERS, math.inf
+    if args.train or saved:
+        letters, most = LETTERS[: args.vocab_size], args.max_len + 1
+    for name, text in (("signal", args.signal), ("input", args.input)):
+        if text is not None and (not text or set(map(str.upper, text)) - set(letters)):
+            parser.error(f"argument --{name}: use the letters {letters!r}, not {text!r}")
+    if args.input and len(args.input) > most:
+        parser.error(f"argument --input: use at most {most} letters, the signal and {most - 1} others")
     if args.input or args.signal or (args.plot and not args.train):
         args.test = True
     if not (args.train or args.test):
-        parser.exit(2, parser.format_help())
-    sizes_known = args.train or saved  # Else they are still to be read from the checkpoint.
-    known = LETTERS[: args.vocab_size] if sizes_known else LETTERS
-    for name in ("signal", "input"):
-        for letter in vars(args)[name] or "":
-            if letter not in known:
-                parser.error(f"argument --{name}: {letter!r} is not one of {known!r}")
-    if sizes_known and len(args.input or "") > args.max_len + 1:
-        parser.error(f"argument --input: takes {args.max_len + 1} letters at most, with the signal")
-    if not sizes_known and not os.path.exists(args.checkpoint):
-        words = ["--train"]
-        for name, value in args.settings.items():
-            if value != parser.get_default(name):
-                words.append(f"--{name}" if value is True else f"--{name} {value}")
-        if args.savepath != parser.get_default("savepath"):
-            words.append(f'--savepath "{args.savepath}"')  # It may have blanks.
-        fail(f"there is no {shown(args.checkpoint)} yet; train it with {' '.join(words)}")
+        parser.print_help(sys.stderr)
+        sys.exit(2)
     return args
 
 
 if __name__ == "__main__":
-    parse_arguments()  # A wrong flag does not wait for the imports. main() parses again.
+    parse_arguments()  # Stops here on a wrong flag; main() parses again.
 
-# --- The packages -----------------------------------------------------------------------
+# --- Packages -------------------------------------------------------------------------------------------
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
-# These three only if you have not set them yourself.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer messages.
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more processors,
-os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "2")  # and with any number of cores.
-notebook = "IPython" in sys.modules
-# With a backend that it does not know, matplotlib cannot be imported; see choose_backend().
-backend = None if notebook else os.environ.pop("MPLBACKEND", None)
-gc.disable()  # With garbage collection, the imports take a third more processor time.
-try:
-    if sys.version_info < (3, 9):  # noqa: UP036
-        raise ImportError(f"Python {sys.version.split()[0]} is older than 3.9", name="python")
-    import matplotlib
-    import matplotlib.pyplot as pyplot
-    import numpy as np
-    import tensorflow as tf
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer log messages.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more processors.
+gc.disable()  # Garbage collection would make the imports a third slower.
+import matplotlib.pyplot as plt
+import numpy as np
+import tensorflow as tf
 
-    for package, oldest in ((matplotlib, (3, 8)), (np, (1, 26)), (tf, (2, 16))):
-        if tuple(map(int, package.__version__.split(".")[:2])) < oldest:
-            raise ImportError(f"{package.__name__} {package.__version__} is too old", name=package.__name__)
-except ImportError as error:
-    if error.name not in ("python", "matplotlib", "numpy", "tensorflow"):
-        raise  # The package is there, but it is broken. Its own error says how.
-    remedy = "activate .venv, see README.md"
-    if sys.prefix != sys.base_prefix:  # In a virtual environment.
-        remedy = "python -m pip install -r requirements.txt"
-    fail(f"{error} (in {sys.executable}); {remedy}")
-if backend is not None:
-    os.environ["MPLBACKEND"] = backend
-if __name__ == "__main__" and not notebook:  # In a process of its own.
-    gc.freeze()  # Later collections skip what was imported.
+gc.freeze()
 gc.enable()
 
-# --- The data ---------------------------------------------------------------------------
+# --- Data -----------------------------------------------------------------------------------------------
 
 
 class Task:
-    """Random sequences of letters, and how often the first letter occurs in the rest.
-
-    Args:
-        max_len: int, the number of letters after the signal; next_batch's length counts the signal, too.
-        vocab_size: int, the number of different letters.
-        generator: numpy.random.Generator that draws the letters, or None for a new one.
-    """
+    """Random sequences of letters, and how often the first letter occurs in the rest."""
 
     def __init__(self, max_len=10, vocab_size=3, generator=None):
-        self.generator = generator or np.random.default_rng()
-        self.letters = LETTERS[:vocab_size]
-        self.one_hot = np.eye(len(self.letters), dtype=np.float32)  # A row for each letter.
         self.max_len = max_len
+        self.letters = LETTERS[:vocab_size]
+        self.generator = generator or np.random.default_rng()
 
     def next_batch(self, *shape, length=None):
-        """Return random inputs, one-hot float32 (*shape, length, vocab_size), and the answers to them.
-
-        The shape is the number of sequences or, with two numbers, of batches and of sequences in each.
-        """
-        size = (*shape, length or self.max_len + 1)
+        """Return random inputs, one-hot float32 (*shape, length, vocab_size), and the answers to them."""
+        size = (*shape, length or self.max_len + 1)  # With the signal.
         indices = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
-        inputs = self.one_hot[indices]
+        inputs = self.one_hot(indices)
         return inputs, self.answers(inputs)
 
+    def one_hot(self, indices):
+        """Return float32 (..., vocab_size) for int (...): 'A' is index 0, 'B' is 1."""
+        return np.eye(len(self.letters), dtype=np.float32)[indices]
+
     def answers(self, inputs):
-        """Return how often the first letter comes again, int32 (..., 1), in (..., length, vocab_size)."""
+        """Return int32 (..., 1): how often the first letter occurs in the rest."""
         signal, rest = inputs[..., :1, :], inputs[..., 1:, :]
-        alike = np.sum(signal * rest, axis=-1)  # 1 where a letter is that of the signal, else 0.
-        return np.sum(alike, axis=-1, keepdims=True).astype(np.int32)
+        matches = (signal * rest).sum(axis=-1)  # 1 where a letter is the signal's, 0 elsewhere.
+        return matches.sum(axis=-1, keepdims=True).astype(np.int32)
 
     def prettify(self, inputs):
-        """Return the letters in a column, str (..., length, 1), of inputs (..., length, vocab_size)."""
+        """Return the letters of inputs in a column, str (..., length, 1)."""
         return np.array(list(self.letters))[np.argmax(inputs, axis=-1, keepdims=True)]
 
 
-# --- The attention and the model --------------------------------------------------------
+# --- Attention and model --------------------------------------------------------------------------------
 
 
 class Attention(tf.keras.layers.Layer):
     """Scaled dot-product attention, then a residual connection and layer normalization.
 
-    weights = softmax(query keyᵀ / √depth) and output = LayerNorm(weights value + query): equation 1 and
-    section 3.1 of Vaswani et al. (2017), "Attention is all you need", https://arxiv.org/abs/1706.03762.
-
-    Call with:
-        query: float32 (batch or 1, queries, depth), what each query looks for.
-        key: float32 (batch, keys, depth), by what each element is found.
-        value: float32 (batch, keys, depth), what each element gives.
-
-    Returns:
-        output: float32 (batch, queries, depth).
-        weights: float32 (batch, queries, keys); each row sums to 1.
+    Equation 1 and section 3.1 of Vaswani et al. (2017), https://arxiv.org/abs/1706.03762.
     """
 
     def __init__(self, name="attention"):
@@ -236,6 +157,7 @@ class Attention(tf.keras.layers.Layer):
         self.layer_norm = tf.keras.layers.LayerNormalization(name="layer_norm")
 
     def call(self, query, key, value):
+        """Return the output, float32 (batch, queries, depth), and the weights, (batch, queries, keys)."""
         depth = key.shape[-1]
         logits = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, queries, keys)
         weights = tf.nn.softmax(logits, axis=-1)  # (batch, queries, keys)
@@ -244,14 +166,9 @@ class Attention(tf.keras.layers.Layer):
 
 
 class EncoderLayer(tf.keras.layers.Layer):
-    """Self-attention, then two dense layers; after each part, a residual connection and layer normalization.
+    """Self-attention, then a feed-forward pair of dense layers with a residual connection and a layer norm.
 
-    Sections 3.1 and 3.3 of Vaswani et al. (2017), with one head and without the matrices W_Q, W_K, W_V, W_O.
-    Call with float32 (batch, length, hidden).
-
-    Returns:
-        encoding: float32 (batch, length, hidden).
-        weights: float32 (batch, length, length), how much each input step attends to each input step.
+    Sections 3.1 and 3.3 of Vaswani et al. (2017), with one head and without learnt projections.
     """
 
     def __init__(self, hidden, name):
@@ -262,16 +179,17 @@ class EncoderLayer(tf.keras.layers.Layer):
         self.layer_norm = tf.keras.layers.LayerNormalization(name="layer_norm")
 
     def call(self, encoding):
+        """Return the encoding, float32 (batch, length, hidden), and the weights (batch, length, length)."""
         encoding, weights = self.attention(query=encoding, key=encoding, value=encoding)
-        expanded = self.expand(encoding)  # (batch, length, 2 · hidden)
+        expanded = self.expand(encoding)  # (batch, length, 2 * hidden)
         contracted = self.contract(expanded)  # (batch, length, hidden)
         return self.layer_norm(contracted + encoding), weights
 
 
 class AttentionModel(tf.keras.Model):
-    """An encoder, with positional encodings or without; then one query attends to the encoder's output.
+    """An encoder, with or without positional encodings, and an output step that attends to its encodings.
 
-    Call with one-hot float32 inputs (batch, length, vocab_size), length at most max_len + 1.
+    Call with one-hot float32 inputs (batch, length, vocab_size); length is at most max_len + 1.
 
     Returns:
         logits: float32 (batch, 1, max_len + 1), a score for each count from 0 to max_len.
@@ -283,16 +201,15 @@ class AttentionModel(tf.keras.Model):
         super().__init__(name="model")
         self.embedding = tf.keras.layers.Dense(hidden, name="embedding")
         self.positional_encoding = None
-        if pos_enc:  # A learnt vector for each position, the same for every input.
-            self.positional_encoding = self.add_weight(
-                name="positional_encoding", shape=(1, max_len + 1, hidden), initializer="zeros"
-            )
+        if pos_enc:  # One learnt vector per position, the same for every input.
+            shape = (1, max_len + 1, hidden)
+            self.positional_encoding = self.add_weight(shape, "zeros", name="positional_encoding")
         self.encoder = [EncoderLayer(hidden, f"encoder_layer_{layer + 1}") for layer in range(enc_layers)]
-        # A learnt query, zeros at first: so no letter gets more weight than any other.
+        # One learnt query. It starts at zero, so that every letter gets the same weight.
         self.query = self.add_weight(name="query", shape=(1, 1, hidden), initializer="zeros")
         self.attention = Attention()
         self.logits_layer = tf.keras.layers.Dense(max_len + 1, name="logits_layer")
-        self(tf.zeros((1, max_len + 1, vocab_size)))  # A first call creates the weights of the layers.
+        self(tf.zeros((1, max_len + 1, vocab_size)))  # Calling the model once creates its weights.
 
     def call(self, inputs):
         encoding = self.embedding(inputs)  # (batch, length, hidden)
@@ -302,292 +219,246 @@ class AttentionModel(tf.keras.Model):
         for encoder_layer in self.encoder:
             encoding, layer_weights = encoder_layer(encoding)  # (batch, length, hidden)
             encoder_weights.append(layer_weights)
-        # One query, the same for every input, so the decoding is (batch, 1, hidden).
         decoding, weights = self.attention(query=self.query, key=encoding, value=encoding)
         return self.logits_layer(decoding), weights, encoder_weights
 
 
-# --- Training ---------------------------------------------------------------------------
+# --- Training -------------------------------------------------------------------------------------------
 
 
-def train(args):
-    """Train a model and save it; print the loss of single batches.
-
-    A loss that is not finite ends the program. Ctrl-C ends it, too, and saves the model. But an
-    earlier model stays if this training has not yet saved a checkpoint of its own.
-
-    Returns:
-        model: AttentionModel.
-        losses: list of (training step, loss in nats).
-    """
-    check_folder(args.savepath)  # Better to fail now than after the training.
-    if args.plot:
-        check_folder(args.plotpath)
+def train(args, path):
+    """Train a model and save it; return it, and a list of (training step, loss in nats)."""
     if args.seed is not None:
         tf.keras.utils.set_random_seed(args.seed)
     task = Task(args.max_len, args.vocab_size, np.random.default_rng(args.seed))
     model = AttentionModel(**args.settings)
     optimizer = tf.keras.optimizers.Adam(args.lr)
-    optimizer.build(model.trainable_variables)  # Else the first call does, and is traced twice.
+    optimizer.build(model.trainable_variables)  # Otherwise train_steps is traced twice.
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
-    @tf.function(jit_compile=True)  # The loop becomes one piece of machine code.
-    def run_steps(inputs, answers):  # One batch for each training step.
-        loss = 0.0  # Else TensorFlow traces the loop once more, to find out the type.
-        for index in tf.range(len(inputs)):
+    @tf.function(jit_compile=True)
+    def train_steps(inputs, answers):
+        """Take one training step per batch. Several steps per call are much faster than one."""
+        loss = 0.0  # Gives the loop variable a type.
+        for step in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
-                logits = model(inputs[index])[0]
-                loss = loss_function(answers[index], logits)
+                logits = model(inputs[step])[0]
+                loss = loss_function(answers[step], logits)
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # Calling run_steps costs more than a small training step. So each call makes several: at most 50, and
-    # a number that divides both intervals.
-    per_call = math.gcd(50, args.print_every, args.save_every)
-    losses, step, saved = [], 0, False
-    try:
-        while step < args.steps:
-            inputs, answers = task.next_batch(min(per_call, args.steps - step), args.batchsize)
-            loss = float(run_steps(inputs, answers))
-            step += len(inputs)
-            if not math.isfinite(loss):
-                fail(f"the loss at step {step} is not finite; lower --lr")
-            if step % args.print_every == 0 or step == args.steps:
-                losses.append((step, loss))
-                print(f"Iteration {step} - Loss {loss}", flush=True)
-            if step % args.save_every == 0 or step == args.steps:
-                save_model(args, model, step)
-                saved = True
-    except KeyboardInterrupt:
-        step = int(optimizer.iterations.numpy())  # Ctrl-C waits for a call to end; `step` lags.
-        path = shown(args.checkpoint)
-        if step > 0 and (saved or not args.checkpoint.exists()):
-            save_model(args, model, step)
-            print(f"main.py: stopped; step {step} is saved in {path}", file=sys.stderr)
-        else:
-            print(f"main.py: stopped; step {step} is not saved, {path} is as it was", file=sys.stderr)
-        sys.exit(130)
-    print(f"Training complete!\nModel saved to {shown(args.checkpoint)}.", flush=True)
+    steps_per_call = math.gcd(50, args.print_every, args.save_every)
+    losses, step = [], 0
+    while step < args.steps:
+        batches = min(steps_per_call, args.steps - step)
+        loss = float(train_steps(*task.next_batch(batches, args.batchsize)))
+        step += batches
+        if not math.isfinite(loss):
+            fail(f"the loss is {loss} at step {step}; try a lower --lr")
+        if step % args.print_every == 0 or step == args.steps:
+            losses.append((step, loss))
+            print(f"Iteration {step} - Loss {loss}", flush=True)
+        if step % args.save_every == 0 or step == args.steps:
+            save(model, args.settings, step, path)
+    print(f"Training complete!\nModel saved to {shown(path)}.")
     return model, losses
 
 
-# --- Testing ----------------------------------------------------------------------------
+# --- Testing --------------------------------------------------------------------------------------------
 
 
 def test(args, model):
-    """Print the answer to a sequence, its attention, and the accuracy; with --plot, draw that attention."""
-    generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the data of the training.
+    """Print the model's answer to one sequence, its attention and its accuracy; with --plot, draw them."""
+    generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the sequences of the training.
     task = Task(args.max_len, args.vocab_size, generator)
     inputs, _ = task.next_batch(1)
     if args.signal:
-        inputs[0, 0] = task.one_hot[LETTERS.index(args.signal)]
-    if args.input:  # In place of the drawn one, so that the samples below stay the same.
-        inputs = task.one_hot[None, [LETTERS.index(letter) for letter in args.input]]
+        inputs[0, 0] = task.one_hot(LETTERS.index(args.signal))
+    if args.input:
+        inputs = task.one_hot([[LETTERS.index(letter) for letter in args.input.upper()]])
     logits, weights, encoder_weights = model(inputs)
     prediction, truth = np.argmax(logits, axis=-1), task.answers(inputs)
-    weights = weights.numpy()[0].astype(np.float64)  # As float32, 0.1 is printed as 0.10000000149.
-    with np.printoptions(threshold=sys.maxsize, linewidth=sys.maxsize):  # Long sequences in full.
-        print(f"\nInput: \n{task.prettify(inputs)}")
-        print(f"\nPrediction: \n{prediction}")
-        print(f"\nTruth: \n{truth}")
-        print("\nEncoder-Decoder Attention: ")
-        for step, row in enumerate(weights.round(3)):
-            print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
-            print(row.tolist())
-        if args.pos_enc:
-            norms = np.linalg.norm(model.positional_encoding[0], axis=-1).astype(np.float64)
-            print(f"\nL2-Norm of Positional Encoding:\n{norms.round(3).tolist()}")
-    print_accuracy(model, task, length=inputs.shape[1])
+    weights = weights.numpy()[0].astype(float)
+    print(f"\nInput: \n{task.prettify(inputs)}\n\nPrediction: \n{prediction}\n\nTruth: \n{truth}")
+    print("\nEncoder-Decoder Attention: ")
+    for step, row in enumerate(weights.round(3)):
+        print(f"Output step {step} attended mainly to Input steps: {np.flatnonzero(row == row.max())}")
+        print(row.tolist())
+    if args.pos_enc:
+        norms = np.linalg.norm(model.positional_encoding[0], axis=-1).astype(float)
+        print(f"\nL2-Norm of Positional Encoding:\n{norms.round(3).tolist()}")
+
+    length = inputs.shape[1]
+    batchsize = max(1, min(1000, 10**5 // length))  # Long sequences need more memory.
+    batches, answers = task.next_batch(10, batchsize, length=length)
+    right = np.array([np.argmax(model(batch)[0], axis=-1) for batch in batches]) == answers
+    print(f"\nAccuracy on {10 * batchsize} new samples of length {length}: ", end="")
+    print(f"{right.all(axis=-1).mean():.2%} of sequences, {right.mean():.2%} of output steps")
+
     if args.plot:
-        title = f"Encoder-decoder attention\nPrediction: {prediction[0]}\nTruth: {truth[0]}"
-        letters = task.prettify(inputs)[0, :, 0]
+        letters = "".join(task.prettify(inputs)[0, :, 0])
         columns = [f"{letter}\n{step}" for step, letter in enumerate(letters)]
-        path = args.plotpath / f"encoder_decoder_attention{args.variant}.png"
-        draw_heatmap(title, weights, ("Output step", ["0: count"]), ("Input step", columns), path)
-        for layer, layer_weights in enumerate(encoder_weights, start=1):
-            path = args.plotpath / f"encoder_self_attention_{layer}{args.variant}.png"
-            steps = ("Input step", columns)
-            draw_heatmap(f"Encoder layer {layer}", layer_weights[0].numpy(), steps, steps, path)
+        title = f"Encoder-decoder attention\nPrediction: {prediction[0]}\nTruth: {truth[0]}"
+        path = args.plotpath / f"encoder_decoder_attention{variant(args)}.png"
+        draw_heatmap(title, weights, ("Output step", ["0: count"]), ("Attends to input step", columns), path)
+        if encoder_weights:
+            path = args.plotpath / f"encoder_self_attention{variant(args)}.png"
+            draw_encoder([layer_weights[0] for layer_weights in encoder_weights], letters, path)
         if args.pos_enc:
-            draw_norms(norms, columns, args.plotpath / f"positional_encoding{args.variant}.png")
+            draw_norms(norms, args.plotpath / f"positional_encoding{variant(args)}.png")
 
 
-def print_accuracy(model, task, length):
-    """Print how often a model is right on new samples: whole sequences, and single output steps."""
-    right = []
-    for _ in range(10):  # Ten batches, smaller ones if the sequences are long.
-        inputs, answers = task.next_batch(max(1, min(1000, 10**5 // length)), length=length)
-        right.extend(np.argmax(model(inputs)[0], axis=-1) == answers)
-    print(f"\nAccuracy on {len(right)} new samples of length {length}: ", end="")
-    print(f"{np.all(right, 1).mean():.2%} of sequences, {np.mean(right):.2%} of output steps", flush=True)
-
-
-# --- Drawing ----------------------------------------------------------------------------
-
-
-def choose_backend():
-    """Let matplotlib draw as the user wants or, where that cannot be loaded, into files only."""
-    try:
-        pyplot.switch_backend(backend or pyplot.get_backend())
-    except Exception:  # A module that is no backend raises all kinds.
-        pyplot.switch_backend("agg")
+# --- Drawing --------------------------------------------------------------------------------------------
 
 
 def draw_losses(losses, path):
-    """Draw the loss over the training steps, from a list of (step, loss in nats), into a PNG file."""
-    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-    axes.semilogy(*np.transpose(losses), marker=".")
-    axes.set(title=f"{TASK}: loss", xlabel="Training step", ylabel="Cross-entropy (nats per output step)")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.grid(which="both", alpha=0.3)
+    """Draw the loss over the training steps, from a list of (training step, loss in nats)."""
+    figure, axes = plt.subplots(layout="constrained")
+    axes.semilogy(*zip(*losses), marker=".")
+    axes.set(title="Loss", xlabel="Training step", ylabel="Cross-entropy (nats per output step)")
+    axes.set_xlim(left=0)
     save_figure(figure, path)
 
 
 def draw_heatmap(title, weights, rows, columns, path):
-    """Draw attention weights, float (queries, keys), into a PNG file; rows and columns are (label, names)."""
-    cells = np.minimum(0.6, 14 / np.array(weights.shape[::-1]))  # Width and height of a cell, in inches.
-    longest = max(map(len, title.splitlines()))
-    size = np.maximum(cells * weights.shape[::-1] + (3, 1.7), (max(5, longest / 8), 2.3))  # With margins.
-    figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    brightest = min(1, max(2 / weights.shape[1], weights.max()))  # Equal weights get the middle colour.
-    aspect = "equal" if cells[0] == cells[1] else "auto"
-    image = axes.imshow(weights, vmin=0, vmax=brightest, aspect=aspect, interpolation="nearest")
-    colour_bar = axes.inset_axes((1.03, 0, 0.2 / (cells[0] * weights.shape[1]), 1))  # As high as the cells.
-    figure.colorbar(image, cax=colour_bar, label="Attention weight")
-    axes.set(title=title, xlabel=columns[0], ylabel=rows[0])
-    for axis, (_, names), cell in zip((axes.xaxis, axes.yaxis), (columns, rows), cells):
-        every = math.ceil(0.3 / cell)  # Leave out names that would overlap.
+    """Draw attention weights, float (queries, keys); rows and columns are pairs (label, names)."""
+    height, width = np.minimum(0.6 * np.array(weights.shape), 14)
+    longest_line = max(map(len, title.split("\n")))
+    figsize = (max(width + 3, longest_line / 7), height + 1.8)
+    figure, axes = plt.subplots(figsize=figsize, layout="constrained")
+    brightest = min(1, max(2 / weights.shape[1], weights.max()))  # So that equal weights look flat.
+    image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto")
+    figure.colorbar(image, label="Weight")
+    axes.set(title=title, ylabel=rows[0], xlabel=columns[0])
+    for axis, (_, names) in ((axes.yaxis, rows), (axes.xaxis, columns)):
+        every = math.ceil(len(names) / 30)  # Leave out names that would overlap.
         axis.set_ticks(range(0, len(names), every), names[::every])
-    if cells.min() >= 0.35:  # Room for a number in each cell.
+    if len(weights[0]) <= 25:  # There is room for a number in each cell.
         for (row, column), weight in np.ndenumerate(weights):
-            colour = "black" if weight > 0.4 * brightest else "white"
-            axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=colour)
+            color = "black" if weight > 0.4 * brightest else "white"
+            axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=color)
     save_figure(figure, path)
 
 
-def draw_norms(norms, names, path):
-    """Draw the L2 norms of the positional encodings, float (max_len + 1,), into a PNG file.
+def draw_encoder(layers, letters, path):
+    """Draw the attention weights of all encoder layers, a list of float (length, length)."""
+    columns = min(3, len(layers))
+    lines = math.ceil(len(layers) / columns)
+    figure = plt.figure(figsize=(4 * columns + 1, 4.3 * lines), layout="constrained")
+    brightest = min(1, max(2 / len(letters), np.max(layers)))  # So that equal weights look flat.
+    named = range(0, len(letters), math.ceil(len(letters) / 15))  # Leave out names that would overlap.
+    for layer, weights in enumerate(layers, start=1):
+        axes = figure.add_subplot(lines, columns, layer, title=f"Encoder layer {layer}")
+        image = axes.imshow(weights, vmin=0, vmax=brightest)
+        axes.set(ylabel="Input step", xlabel="Attends to input step")
+        axes.set_xticks(named, [f"{letters[step]}\n{step}" for step in named])
+        axes.set_yticks(named, [f"{step}: {letters[step]}" for step in named])
+    figure.colorbar(image, ax=figure.axes, label="Weight", shrink=0.7)
+    save_figure(figure, path)
 
-    The names of the first positions, a list of str, stand below their bars.
-    """
-    figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+
+def draw_norms(norms, path):
+    """Draw the L2 norms of the positional encodings, float (max_len + 1,)."""
+    figure, axes = plt.subplots(layout="constrained")
     axes.bar(range(len(norms)), norms)
     axes.set(title="Positional encodings", xlabel="Input step", ylabel="L2 norm")
-    every = math.ceil(len(norms) / 20)  # Leave out names that would overlap.
-    names = [*names, *map(str, range(len(names), len(norms)))]
-    axes.set_xticks(range(0, len(norms), every), names[::every])
+    axes.xaxis.get_major_locator().set_params(integer=True)
     save_figure(figure, path)
 
 
 def save_figure(figure, path):
-    """Write a figure as a PNG file, which a notebook shows; leave it open only for a window."""
-    write_file(path, lambda file: figure.savefig(file, dpi=150, format="png"))
-    print(f"Plot saved to {shown(path)}.", flush=True)
-    inline = "inline" in pyplot.get_backend()
-    if inline and notebook:  # Its own way would show nothing in the first cell that draws.
-        display = sys.modules["IPython.display"]
-        display.display(display.Image(path))
-    if inline or pyplot.get_backend().lower() == "agg":
-        pyplot.close(figure)
+    """Write a figure as a PNG file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+    print(f"Plot saved to {shown(path)}.")
 
 
-# --- Saving and loading -----------------------------------------------------------------
-
-PROGRAM = pathlib.Path(__file__).read_text(encoding="utf-8")  # As text, all line ends are the same.
-FILE_HASH = hashlib.sha256(PROGRAM.encode()).hexdigest()
+# --- Saving and loading ---------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def writing(path):
-    """End the program with one line where a path cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        reason = f"{shown(path)} cannot be written ({error.strerror or error})"
-        fail(f"{reason}; --savepath and --plotpath can name other folders")
+def variant(args):
+    """Return the suffix that keeps the files of the variants apart."""
+    layers = "" if args.enc_layers == 1 else f"_{args.enc_layers}_layers"
+    return ("_pos_enc" if args.pos_enc else "") + layers
 
 
-def check_folder(folder):
-    """Make a folder, and try whether a file can be made in it."""
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-
-
-def write_file(path, write):
-    """Write path by write(file), whole or not at all."""
-    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # Another run may write here, too.
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with part.open("xb") as file:
-                write(file)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-
-
-def save_model(args, model, step):
-    """Save a model after this training step, and what it takes to build it, as a NumPy archive."""
+def save(model, settings, step, path):
+    """Save the weights as a NumPy archive, together with the settings needed to rebuild the model."""
+    description = json.dumps({"task": "Signal", "step": step, "settings": settings})
     arrays = {weight.path.removeprefix("model/"): weight.numpy() for weight in model.weights}
     assert len(arrays) == len(model.weights), "two layers have the same name"
-    if not all(np.isfinite(array).all() for array in arrays.values()):  # The last step can do that.
-        fail(f"not all weights at step {step} are finite; lower --lr")
-    description = dict(task=TASK, step=step, settings=args.settings, program=FILE_HASH)
-    arrays["description"] = json.dumps(description)
-    write_file(args.checkpoint, lambda file: np.savez(file, **arrays))
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        fail(f"the weights are not finite at step {step}; try a lower --lr")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.part")
+    with part.open("wb") as file:
+        np.savez(file, description=description, **arrays)
+    part.replace(path)  # Atomic, so there is a complete model at any moment.
 
 
-def load_model(path):
-    """Return the model in a checkpoint and its settings, a dict; end the program where it does not fit."""
-    path = pathlib.Path(path)
-    unfit = f"{shown(path)} is missing, damaged, or not of this file; undo an edit, or change --savepath"
+def load(path):
+    """Return the model saved in a file, and its settings."""
+    if not path.exists():
+        advice = "run --train with the same flags first"
+        for other in sorted(path.parent.glob("checkpoint*.npz")):  # Other variants.
+            flags = other.stem.removeprefix("checkpoint").replace("_pos_enc", " --pos_enc")
+            flags = re.sub(r"_(\d+)_layers", r" --enc_layers \1", flags)
+            advice += f", or --test{flags}"
+        fail(f"{shown(path)} does not exist; {advice}")
+    unfit = f"{shown(path)} is damaged, or was not saved by this program"
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: np.asarray(archive[name]) for name in archive}
-        description = json.loads(arrays.pop("description").item())
-        saved, program = description["settings"], description["program"]
-        # Each value must be one that its flag would take.
-        settings = {each.dest: (each.type or bool)(saved[each.dest]) for each in MODEL_FLAGS}
-        if settings != saved or description["task"] != TASK:
-            fail(unfit)
-    except Exception:  # A damaged or foreign file raises all kinds.
+        with np.load(path) as archive:
+            arrays = dict(archive)
+        settings = json.loads(str(arrays.pop("description")))["settings"]
+        assert set(settings) == set(MODEL_FLAGS)
+    except Exception:  # A damaged or foreign file can raise almost anything.
         fail(unfit)
     model = AttentionModel(**settings)
-    weights = {weight.path.removeprefix("model/"): weight for weight in model.weights}
-    needed = {name: (*weight.shape, weight.dtype) for name, weight in weights.items()}
-    if needed != {name: (*array.shape, array.dtype.name) for name, array in arrays.items()}:
+    for weight in model.weights:
+        array = arrays.pop(weight.path.removeprefix("model/"), None)
+        if array is None or array.shape != weight.shape:
+            fail(unfit)
+        weight.assign(array)
+    if arrays:
         fail(unfit)
-    for name, weight in weights.items():
-        weight.assign(arrays[name])
-    if program != FILE_HASH:
-        name = pathlib.Path(__file__).name
-        print(f"warning: {name} is not the program that trained {shown(path)}", file=sys.stderr)
     return model, settings
 
 
-# --- The program ------------------------------------------------------------------------
+def shown(path):
+    """Return a path for printing: relative if it is inside the current folder."""
+    return path.relative_to(Path.cwd()) if Path.cwd() in path.parents else path
 
 
-@pyplot.style.context("default")  # As on our pages, whatever a notebook has chosen.
+# --- The program ----------------------------------------------------------------------------------------
+
+
+def fail(message):
+    """End the program with one line on standard error."""
+    parser.exit(1, f"{parser.prog}: error: {message}\n")
+
+
 def main(argv=None):
-    """Train, test and plot as argv, a list of flags, says; where it cannot, exit with one line."""
+    """Train, test and plot, as argv, a list of flags, says."""
     args = parse_arguments(argv)
-    if args.plot:
-        choose_backend()
+    path = args.savepath / f"checkpoint{variant(args)}.npz"
     if args.train:
-        model, losses = train(args)
+        model, losses = train(args, path)
     else:
-        model, settings = load_model(args.checkpoint)
+        model, settings = load(path)
         args = parse_arguments(argv, settings)
     if args.test:
         test(args, model)
     if args.train and args.plot:
-        draw_losses(losses, args.plotpath / f"loss{args.variant}.png")
-    if pyplot.get_fignums():
-        pyplot.show()
+        draw_losses(losses, args.plotpath / f"loss{variant(args)}.png")
+    if args.plot:
+        plt.show()
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:  # A full disk, a folder that cannot be written.
+        fail(error)
+    except KeyboardInterrupt:
+        sys.exit(130)
