@@ -23,11 +23,11 @@ import re
 import sys
 from pathlib import Path
 
-# --- Flags: parsed before TensorFlow is imported, so that --help and a typo answer at once --------------
+# --- Flags: parsed before TensorFlow is imported, so that --help and typos get an answer at once --------
 
 
 def positive_int(text):
-    """Return an int from 1; argparse names this function in its error."""
+    """Return an int of at least 1; argparse names this function in its error."""
     if int(text) < 1:
         raise ValueError
     return int(text)
@@ -78,14 +78,14 @@ def parse_arguments(argv=None, saved=None):
     if args.enc_layers < 0:
         parser.error("argument --enc_layers: must be at least 0")
     # Until the checkpoint is read, --test does not know the sizes of the model.
-    letters, most = LETTERS, math.inf
+    letters, longest = LETTERS, math.inf
     if args.train or saved:
-        letters, most = LETTERS[: args.vocab_size], args.max_len + 1
+        letters, longest = LETTERS[: args.vocab_size], args.max_len + 1
     for name, text in (("signal", args.signal), ("input", args.input)):
         if text is not None and (not text or set(map(str.upper, text)) - set(letters)):
             parser.error(f"argument --{name}: use the letters {letters!r}, not {text!r}")
-    if args.input and len(args.input) > most:
-        parser.error(f"argument --input: use at most {most} letters, the signal and {most - 1} others")
+    if args.input and len(args.input) > longest:
+        parser.error(f"argument --input: use at most {longest} letters, the signal included")
     if args.input or args.signal or (args.plot and not args.train):
         args.test = True
     if not (args.train or args.test):
@@ -100,8 +100,8 @@ if __name__ == "__main__":
 # --- Packages -------------------------------------------------------------------------------------------
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer log messages.
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more processors.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Hides most of TensorFlow's log.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # Rounds alike on more processors.
 gc.disable()  # Garbage collection would make the imports a third slower.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -135,7 +135,7 @@ class Task:
     def answers(self, inputs):
         """Return int32 (..., 1): how often the first letter occurs in the rest."""
         signal, rest = inputs[..., :1, :], inputs[..., 1:, :]
-        matches = (signal * rest).sum(axis=-1)  # 1 where a letter is the signal's, 0 elsewhere.
+        matches = (signal * rest).sum(axis=-1)  # 1 where the letter is the signal's, 0 elsewhere.
         return matches.sum(axis=-1, keepdims=True).astype(np.int32)
 
     def prettify(self, inputs):
@@ -157,7 +157,10 @@ class Attention(tf.keras.layers.Layer):
         self.layer_norm = tf.keras.layers.LayerNormalization(name="layer_norm")
 
     def call(self, query, key, value):
-        """Return the output, float32 (batch, queries, depth), and the weights, (batch, queries, keys)."""
+        """Return the output, float32 (batch, queries, depth), and the weights, (batch, queries, keys).
+
+        query: float32 (batch or 1, queries, depth); key and value: float32 (batch, keys, depth).
+        """
         depth = key.shape[-1]
         logits = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, queries, keys)
         weights = tf.nn.softmax(logits, axis=-1)  # (batch, queries, keys)
@@ -166,7 +169,7 @@ class Attention(tf.keras.layers.Layer):
 
 
 class EncoderLayer(tf.keras.layers.Layer):
-    """Self-attention, then a feed-forward pair of dense layers with a residual connection and a layer norm.
+    """Self-attention, then two dense layers, each part with a residual connection and layer normalization.
 
     Sections 3.1 and 3.3 of Vaswani et al. (2017), with one head and without learnt projections.
     """
@@ -203,7 +206,9 @@ class AttentionModel(tf.keras.Model):
         self.positional_encoding = None
         if pos_enc:  # One learnt vector per position, the same for every input.
             shape = (1, max_len + 1, hidden)
-            self.positional_encoding = self.add_weight(shape, "zeros", name="positional_encoding")
+            self.positional_encoding = self.add_weight(
+                name="positional_encoding", shape=shape, initializer="zeros"
+            )
         self.encoder = [EncoderLayer(hidden, f"encoder_layer_{layer + 1}") for layer in range(enc_layers)]
         # One learnt query. It starts at zero, so that every letter gets the same weight.
         self.query = self.add_weight(name="query", shape=(1, 1, hidden), initializer="zeros")
@@ -214,11 +219,12 @@ class AttentionModel(tf.keras.Model):
     def call(self, inputs):
         encoding = self.embedding(inputs)  # (batch, length, hidden)
         if self.positional_encoding is not None:
-            encoding += self.positional_encoding[:, : tf.shape(inputs)[1]]  # (1, length, hidden)
+            encoding += self.positional_encoding[:, : tf.shape(inputs)[1]]  # (batch, length, hidden)
         encoder_weights = []
         for encoder_layer in self.encoder:
             encoding, layer_weights = encoder_layer(encoding)  # (batch, length, hidden)
             encoder_weights.append(layer_weights)
+        # The decoding is (batch, 1, hidden).
         decoding, weights = self.attention(query=self.query, key=encoding, value=encoding)
         return self.logits_layer(decoding), weights, encoder_weights
 
@@ -238,21 +244,23 @@ def train(args, path):
 
     @tf.function(jit_compile=True)
     def train_steps(inputs, answers):
-        """Take one training step per batch. Several steps per call are much faster than one."""
-        loss = 0.0  # Gives the loop variable a type.
-        for step in tf.range(len(inputs)):
+        """Take one training step per batch; return the last loss. A call per step would be slower."""
+        loss = 0.0  # The loop needs its type beforehand.
+        for batch in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
-                logits = model(inputs[step])[0]
-                loss = loss_function(answers[step], logits)
+                logits = model(inputs[batch])[0]
+                loss = loss_function(answers[batch], logits)
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
+    # A call ends wherever a loss line or a checkpoint is due.
     steps_per_call = math.gcd(50, args.print_every, args.save_every)
     losses, step = [], 0
     while step < args.steps:
         batches = min(steps_per_call, args.steps - step)
-        loss = float(train_steps(*task.next_batch(batches, args.batchsize)))
+        inputs, answers = task.next_batch(batches, args.batchsize)
+        loss = float(train_steps(inputs, answers))
         step += batches
         if not math.isfinite(loss):
             fail(f"the loss is {loss} at step {step}; try a lower --lr")
@@ -272,14 +280,15 @@ def test(args, model):
     """Print the model's answer to one sequence, its attention and its accuracy; with --plot, draw them."""
     generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the sequences of the training.
     task = Task(args.max_len, args.vocab_size, generator)
-    inputs, _ = task.next_batch(1)
-    if args.signal:
-        inputs[0, 0] = task.one_hot(LETTERS.index(args.signal))
     if args.input:
         inputs = task.one_hot([[LETTERS.index(letter) for letter in args.input.upper()]])
+    else:
+        inputs, _ = task.next_batch(1)
+        if args.signal:
+            inputs[0, 0] = task.one_hot(LETTERS.index(args.signal))
     logits, weights, encoder_weights = model(inputs)
     prediction, truth = np.argmax(logits, axis=-1), task.answers(inputs)
-    weights = weights.numpy()[0].astype(float)
+    weights = weights.numpy()[0].astype(float)  # As float64, 0.1 is printed as 0.1.
     print(f"\nInput: \n{task.prettify(inputs)}\n\nPrediction: \n{prediction}\n\nTruth: \n{truth}")
     print("\nEncoder-Decoder Attention: ")
     for step, row in enumerate(weights.round(3)):
@@ -292,7 +301,8 @@ def test(args, model):
     length = inputs.shape[1]
     batchsize = max(1, min(1000, 10**5 // length))  # Long sequences need more memory.
     batches, answers = task.next_batch(10, batchsize, length=length)
-    right = np.array([np.argmax(model(batch)[0], axis=-1) for batch in batches]) == answers
+    predictions = np.array([np.argmax(model(batch)[0], axis=-1) for batch in batches])
+    right = predictions == answers  # (10, batchsize, steps)
     print(f"\nAccuracy on {10 * batchsize} new samples of length {length}: ", end="")
     print(f"{right.all(axis=-1).mean():.2%} of sequences, {right.mean():.2%} of output steps")
 
@@ -301,7 +311,7 @@ def test(args, model):
         columns = [f"{letter}\n{step}" for step, letter in enumerate(letters)]
         title = f"Encoder-decoder attention\nPrediction: {prediction[0]}\nTruth: {truth[0]}"
         path = args.plotpath / f"encoder_decoder_attention{variant(args)}.png"
-        draw_heatmap(title, weights, ("Output step", ["0: count"]), ("Attends to input step", columns), path)
+        draw_heatmap(title, weights, ["0: count"], columns, path)
         if encoder_weights:
             path = args.plotpath / f"encoder_self_attention{variant(args)}.png"
             draw_encoder([layer_weights[0] for layer_weights in encoder_weights], letters, path)
@@ -322,19 +332,18 @@ def draw_losses(losses, path):
 
 
 def draw_heatmap(title, weights, rows, columns, path):
-    """Draw attention weights, float (queries, keys); rows and columns are pairs (label, names)."""
-    height, width = np.minimum(0.6 * np.array(weights.shape), 14)
-    longest_line = max(map(len, title.split("\n")))
-    figsize = (max(width + 3, longest_line / 7), height + 1.8)
-    figure, axes = plt.subplots(figsize=figsize, layout="constrained")
-    brightest = min(1, max(2 / weights.shape[1], weights.max()))  # So that equal weights look flat.
+    """Draw attention weights, float (queries, keys); rows and columns are lists of names."""
+    width = max(0.6 * len(columns), max(map(len, title.split("\n"))) / 7 - 3)  # Room for the longest line.
+    size = np.minimum((width, 0.6 * len(rows)), 14)
+    figure, axes = plt.subplots(figsize=size + (3, 1.8), layout="constrained")
+    brightest = min(1, max(2 / len(columns), weights.max()))  # So that equal weights look flat.
     image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto")
     figure.colorbar(image, label="Weight")
-    axes.set(title=title, ylabel=rows[0], xlabel=columns[0])
-    for axis, (_, names) in ((axes.yaxis, rows), (axes.xaxis, columns)):
+    axes.set(title=title, ylabel="Output step", xlabel="Attends to")
+    for axis, names in ((axes.yaxis, rows), (axes.xaxis, columns)):
         every = math.ceil(len(names) / 30)  # Leave out names that would overlap.
         axis.set_ticks(range(0, len(names), every), names[::every])
-    if len(weights[0]) <= 25:  # There is room for a number in each cell.
+    if len(columns) <= 25:  # There is room for a number in each cell.
         for (row, column), weight in np.ndenumerate(weights):
             color = "black" if weight > 0.4 * brightest else "white"
             axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=color)
@@ -394,7 +403,7 @@ def save(model, settings, step, path):
     part = path.with_suffix(f".{os.getpid()}.part")
     with part.open("wb") as file:
         np.savez(file, description=description, **arrays)
-    part.replace(path)  # Atomic, so there is a complete model at any moment.
+    part.replace(path)  # Atomic: at any moment there is a complete model.
 
 
 def load(path):
@@ -406,22 +415,16 @@ def load(path):
             flags = re.sub(r"_(\d+)_layers", r" --enc_layers \1", flags)
             advice += f", or --test{flags}"
         fail(f"{shown(path)} does not exist; {advice}")
-    unfit = f"{shown(path)} is damaged, or was not saved by this program"
     try:
         with np.load(path) as archive:
             arrays = dict(archive)
         settings = json.loads(str(arrays.pop("description")))["settings"]
-        assert set(settings) == set(MODEL_FLAGS)
-    except Exception:  # A damaged or foreign file can raise almost anything.
-        fail(unfit)
-    model = AttentionModel(**settings)
-    for weight in model.weights:
-        array = arrays.pop(weight.path.removeprefix("model/"), None)
-        if array is None or array.shape != weight.shape:
-            fail(unfit)
-        weight.assign(array)
-    if arrays:
-        fail(unfit)
+        model = AttentionModel(**settings)
+        for weight in model.weights:
+            weight.assign(arrays.pop(weight.path.removeprefix("model/")))
+        assert not arrays, "more weights than the model has"
+    except Exception as error:  # Whatever is wrong with the file.
+        fail(f"{shown(path)} is damaged, or does not fit this program ({type(error).__name__})")
     return model, settings
 
 

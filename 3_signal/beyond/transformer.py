@@ -21,11 +21,11 @@ import os
 import sys
 from pathlib import Path
 
-# --- Flags: parsed before TensorFlow is imported, so that --help and a typo answer at once --------------
+# --- Flags: parsed before TensorFlow is imported, so that --help and typos get an answer at once --------
 
 
 def positive_int(text):
-    """Return an int from 1; argparse names this function in its error."""
+    """Return an int of at least 1; argparse names this function in its error."""
     if int(text) < 1:
         raise ValueError
     return int(text)
@@ -54,7 +54,7 @@ parser.add_argument("--savepath", type=Path, default=HERE / "models", help="fold
 parser.add_argument("--plotpath", type=Path, default=HERE / "plots", help="folder of the plots")
 parser.add_argument("--seed", type=int, help="seed for a repeatable run")
 parser.add_argument(
-    "--pairs", type=int, choices=range(1, 9), metavar="N", default=4, help="most pairs in a text"
+    "--pairs", type=int, choices=range(1, 9), metavar="N", default=4, help="pairs in a text, at most"
 )
 parser.add_argument("--hidden", type=positive_int, default=32, help="numbers in a word's vector")
 parser.add_argument("--layers", type=positive_int, default=2, help="blocks, one after the other")
@@ -125,8 +125,8 @@ if __name__ == "__main__":
 # --- Packages -------------------------------------------------------------------------------------------
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Fewer log messages.
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # The same rounding on more processors.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Hides most of TensorFlow's log.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # Rounds alike on more processors.
 gc.disable()  # Garbage collection would make the imports a third slower.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -239,9 +239,13 @@ class Transformer(tf.keras.Model):
         super().__init__(name="model")
         size = len(vocabulary(pairs))
         longest = 4 * pairs - 1  # The last word of a text is only predicted.
-        normal = tf.keras.initializers.RandomNormal  # A new one for each use, or their numbers are the same.
+        normal = (
+            tf.keras.initializers.RandomNormal
+        )  # One for each use: a shared one would repeat its numbers.
         self.embedding = tf.keras.layers.Embedding(size, hidden, normal(stddev=0.3), name="embedding")
-        self.positions = self.add_weight((1, longest, hidden), normal(stddev=0.3), name="positions")
+        self.positions = self.add_weight(
+            name="positions", shape=(1, longest, hidden), initializer=normal(stddev=0.3)
+        )
         self.blocks = [Block(hidden, heads, f"block_{layer + 1}") for layer in range(layers)]
         self.norm = tf.keras.layers.LayerNormalization(name="norm")
         self.logits_layer = tf.keras.layers.Dense(size, name="logits_layer")
@@ -271,18 +275,19 @@ def train(args, path):
 
     @tf.function(jit_compile=True)
     def train_steps(words, next_words):
-        """Take one training step per batch; return their mean loss. Several steps per call are faster."""
+        """Take one training step per batch; return their mean loss. A call per step would be slower."""
         total = 0.0
-        for step in tf.range(len(words)):
+        for batch in tf.range(len(words)):
             with tf.GradientTape() as tape:
-                logits, _ = model(words[step])
-                nats = tf.nn.sparse_softmax_cross_entropy_with_logits(next_words[step], logits)
+                logits, _ = model(words[batch])
+                nats = tf.nn.sparse_softmax_cross_entropy_with_logits(next_words[batch], logits)
                 loss = tf.reduce_mean(nats)  # Over all words of all texts.
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply(gradients, model.trainable_variables)
             total += loss
         return total / len(words)
 
+    # A call ends wherever a loss line or a checkpoint is due.
     steps_per_call = math.gcd(50, args.print_every, args.save_every)
     losses, step = [], 0
     while step < args.steps:
@@ -335,9 +340,8 @@ def test(args, model):
             found = mainly(words, rows[head])
             print(f"Layer {len(layers)}, head {head + 1}, attended mainly to: {found}")
     head = layers[-1][:, question].max(axis=-1).argmax()
-    titles.append(
-        f"Layer {len(layers)}: look at the row of the question, {question}: {words[question]}, in head {head + 1}"
-    )
+    row = f"{question}: {words[question]}"
+    titles.append(f"Layer {len(layers)}: look at the row of the question, {row}, in head {head + 1}")
 
     first = 2 * args.pairs  # The place of the first question after all pairs.
     correct = []
@@ -410,29 +414,23 @@ def save(model, settings, step, path):
     part = path.with_suffix(f".{os.getpid()}.part")
     with part.open("wb") as file:
         np.savez(file, description=description, **arrays)
-    part.replace(path)  # Atomic, so there is a complete model at any moment.
+    part.replace(path)  # Atomic: at any moment there is a complete model.
 
 
 def load(path):
     """Return the model saved in a file, and its settings."""
     if not path.exists():
         fail(f"{shown(path)} does not exist; run --train with the same flags first")
-    unfit = f"{shown(path)} is damaged, or was not saved by this program"
     try:
         with np.load(path) as archive:
             arrays = dict(archive)
         settings = json.loads(str(arrays.pop("description")))["settings"]
-        assert set(settings) == set(MODEL_FLAGS)
-    except Exception:  # A damaged or foreign file can raise almost anything.
-        fail(unfit)
-    model = Transformer(**settings)
-    for weight in model.weights:
-        array = arrays.pop(weight.path.removeprefix("model/"), None)
-        if array is None or array.shape != weight.shape:
-            fail(unfit)
-        weight.assign(array)
-    if arrays:
-        fail(unfit)
+        model = Transformer(**settings)
+        for weight in model.weights:
+            weight.assign(arrays.pop(weight.path.removeprefix("model/")))
+        assert not arrays, "more weights than the model has"
+    except Exception as error:  # Whatever is wrong with the file.
+        fail(f"{shown(path)} is damaged, or does not fit this program ({type(error).__name__})")
     return model, settings
 
 
