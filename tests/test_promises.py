@@ -51,6 +51,7 @@ def refused(savepath, task=1):
     return completed.returncode != 0
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # NumPy leaves it open.
 def test_a_damaged_file_is_refused_or_still_the_model(savepath):
     """A bit that nobody reads may change: a date, a permission."""
     path, arrays = savepath / "checkpoint.npz", program.contents(savepath)[0]

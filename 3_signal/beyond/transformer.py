@@ -180,9 +180,9 @@ class Attention(tf.keras.layers.Layer):
 
     def call(self, vectors):
         """Return the output, float32 (batch, words, hidden), and the weights (batch, heads, words, words)."""
-        query = self.split(vectors @ self.W_Q)  # (batch, heads, words, depth)
-        key = self.split(vectors @ self.W_K)  # (batch, heads, words, depth)
-        value = self.split(vectors @ self.W_V)  # (batch, heads, words, depth)
+        query = self.split(vectors @ self.W_Q)  # (batch, heads, words, depth): what each word looks for.
+        key = self.split(vectors @ self.W_K)  # (batch, heads, words, depth): what it is found by.
+        value = self.split(vectors @ self.W_V)  # (batch, heads, words, depth): what it gives.
         depth = key.shape[-1]
         logits = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, heads, words, words)
         place = tf.range(tf.shape(vectors)[1])
@@ -239,13 +239,11 @@ class Transformer(tf.keras.Model):
         super().__init__(name="model")
         size = len(vocabulary(pairs))
         longest = 4 * pairs - 1  # The last word of a text is only predicted.
-        normal = (
-            tf.keras.initializers.RandomNormal
-        )  # One for each use: a shared one would repeat its numbers.
+        # Each has an initializer of its own, because a shared one would repeat its numbers.
+        normal = tf.keras.initializers.RandomNormal
         self.embedding = tf.keras.layers.Embedding(size, hidden, normal(stddev=0.3), name="embedding")
-        self.positions = self.add_weight(
-            name="positions", shape=(1, longest, hidden), initializer=normal(stddev=0.3)
-        )
+        shape = (1, longest, hidden)
+        self.positions = self.add_weight(name="positions", shape=shape, initializer=normal(stddev=0.3))
         self.blocks = [Block(hidden, heads, f"block_{layer + 1}") for layer in range(layers)]
         self.norm = tf.keras.layers.LayerNormalization(name="norm")
         self.logits_layer = tf.keras.layers.Dense(size, name="logits_layer")
