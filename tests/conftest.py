@@ -13,7 +13,7 @@ import program
 import pytest
 
 gc.disable()  # As in the programs, until all is imported.
-pytest_plugins = ["browser", "drawings", "figures", "names_and_pets"]
+pytest_plugins = ["browser", "drawings", "names_and_pets"]
 
 # Where there is a display, --plot would open windows and wait until somebody closes them.
 os.environ["MATPLOTLIBRC"] = str(pathlib.Path(__file__).with_name("matplotlibrc"))

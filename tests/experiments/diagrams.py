@@ -5,7 +5,7 @@ import matplotlib.patches
 import numpy as np
 
 from . import formula
-from .drawing import GREY, INK, KEY, LINE, MORE, PALE, QUERY, SIZE, VALUE, WEIGHT, new_page, short
+from .drawing import GREY, INK, KEY, LINE, MORE, PALE, QUERY, SIZE, VALUE, WEIGHT, new_page, shade, short
 
 
 def mask():
@@ -216,4 +216,225 @@ def regions():
     return page.figure
 
 
-PICTURES = {1: (regions,), 3: (clock_hands,), "transformer": (memory, mask, block, recurrent)}
+# --- The models, from the input at the bottom to the logits at the top ----------------------------------
+
+LEFT, RIGHT, MIDDLE = 3.9, 15.7, 9.8  # Where a model stands across; before it, what its parts are called.
+COUNTS = "count of A", "count of B", "count of C"
+
+
+def columns(number):
+    """Return the middles of so many columns of a model, float (number,)."""
+    return LEFT + (np.arange(number) + 0.5) * (RIGHT - LEFT) / number
+
+
+def draw_roles(page, down):
+    """Write that vectors are query, key and value of each other."""
+    for across, text, colour in ((0.2, "query,", QUERY), (1.4, "key,", KEY), (2.2, "value", VALUE)):
+        page.write(across, down, text, colour, SIZE - 2, "right", weight="bold")
+
+
+def draw_name(page, down, *parts):
+    """Write what a row of a model is called, above each other its names, and their colours, and its shape."""
+    for line, (text, colour) in enumerate(parts):
+        height = down + 0.55 * (line - (len(parts) - 1) / 2)
+        weight = "normal" if colour == GREY else "bold"
+        page.write(0.2, height, text, colour, SIZE - 1, "right", weight=weight)
+
+
+def draw_layer(page, down, text, steps=(MIDDLE,), dashed=False):
+    """Draw a layer through which each column goes by itself, and an arrow to it from below for each."""
+    page.draw_box(MIDDLE, down, text, GREY, wide=RIGHT - LEFT, high=0.7)
+    if dashed:
+        page.patches[-1].set_linestyle((0, (4, 3)))
+    draw_arrows(page, down + 0.7, steps)
+
+
+def draw_arrows(page, down, steps, long=0.35):
+    """Draw an arrow upwards for each column."""
+    for across in steps:
+        page.draw_arrow((across, down), (across, down - long), width=2.5)
+
+
+def draw_frame(page, top, bottom, dashed=False):
+    """Draw a frame around a part of a model."""
+    style = {"boxstyle": "round,pad=0,rounding_size=0.2", "linewidth": 2.5, "edgecolor": GREY, "zorder": 0}
+    style |= {"linestyle": (0, (4, 3)) if dashed else "-", "facecolor": "#f7f7f7"}
+    corner, wide = (LEFT - 0.2, top), RIGHT - LEFT + 0.4
+    page.add_patch(matplotlib.patches.FancyBboxPatch(corner, wide, bottom - top, **style))
+
+
+def draw_vectors(page, down, steps, colours, wide, names=()):
+    """Draw a vector for each column, in the colours of all that it is used as."""
+    part = wide / len(colours)
+    for number, across in enumerate(steps):
+        for place, colour in enumerate(colours):
+            corner, fill = (
+                (across - wide / 2 + place * part, down - 0.3),
+                shade(colour, 0.45 if names else 0.8),
+            )
+            page.add_patch(matplotlib.patches.Rectangle(corner, part, 0.6, color=fill, linewidth=0, zorder=5))
+        frame = {"fill": False, "edgecolor": INK, "linewidth": 2, "zorder": 5}
+        page.add_patch(matplotlib.patches.Rectangle((across - wide / 2, down - 0.3), wide, 0.6, **frame))
+        if names:
+            page.write(across, down, names[number], zorder=6)
+
+
+def draw_attention(page, down, up, keys, queries, shown, matches):
+    """Draw attention as lines from keys up to queries; those of one query are as wide as its weights.
+
+    Args:
+        down, up: floats, where lines begin and end.
+        keys, queries: float, the places across.
+        shown: int, a query.
+        matches: float (keys,), its logits.
+    """
+    weights = formula.softmax(np.array([matches], dtype=float))[0]
+    for number, query in enumerate(queries):
+        for key, weight in zip(keys, weights, strict=True):
+            look = {"colour": WEIGHT, "zorder": 3, "width": 1.5 + 22 * weight} if number == shown else {}
+            look = look or {"colour": "#d9d9d9", "width": 2.5}
+            page.draw_arrow((key, down), (query, up), points=False, **look)
+
+
+def draw_sums(page, down, steps, wide=2.7, then=""):
+    """Draw in each column what attention gives: the mean of the values, to which the query is added."""
+    for across in steps:
+        page.draw_box(across, down, "", GREY, wide=wide, high=0.7)
+        look, across = {"size": SIZE - 2, "weight": "bold", "zorder": 6}, across - 0.09 * len(then)
+        page.write(across - 0.25, down, "mean", VALUE, to="left", **look)
+        page.write(across - 0.05, down, "+", **look)
+        page.write(across + 0.15, down, "query", QUERY, to="right", **look)
+        page.write(across + 1.3, down, then, to="right", zorder=6)
+
+
+def draw_logits(page, down, steps, answers):
+    """Draw in each column the scores of the numbers 0 to 10, of which the largest stands out."""
+    for across, answer in zip(steps, answers, strict=True):
+        numbers = *range(max(4, answer + 1)), "…", 10
+        for place, number in enumerate(numbers):
+            middle, found = across + 0.44 * (place - (len(numbers) - 1) / 2), number == answer
+            look = {"color": INK if found else PALE, "linewidth": 0}
+            page.add_patch(matplotlib.patches.Rectangle((middle - 0.2, down - 0.3), 0.4, 0.6, **look))
+            colour, weight = ("white", "bold") if found else (GREY, "normal")
+            page.write(middle, down, number, colour, SIZE - 2, weight=weight)
+
+
+def draw_counting(page, down, names, shown, asks, used_as=(LINE,)):
+    """Draw a model of Task 1 up to its hidden states, which stand at this height."""
+    letters, steps, inputs = " ABC", columns(len(names)), columns(6)[:-1]
+    draw_vectors(page, down, steps, used_as, 2.6, names)
+    draw_name(page, down, ("hidden states", INK), (f"decoding, {len(names)} × 64", GREY))
+    draw_arrows(page, down + 0.65, steps)
+    draw_layer(page, down + 1, "layer norm", steps)
+    draw_sums(page, down + 2.05, steps)
+    draw_arrows(page, down + 2.75, steps)
+    draw_vectors(page, down + 3.05, steps, [QUERY], 2.6, names)
+    draw_name(page, down + 3.05, ("queries, learnt", QUERY), (f"{len(names)} × 64", GREY))
+    draw_attention(page, down + 5.05, down + 3.35, inputs, steps, shown, [asks == each for each in "AB BC"])
+    draw_name(page, down + 4.2, ("weights", WEIGHT), (f"{len(names)} × 10", GREY))
+    draw_vectors(page, down + 5.35, inputs, [KEY, VALUE], 1.2)
+    draw_name(page, down + 5.35, ("keys", KEY), ("10 × 64", GREY))
+    page.write(1.2, down + 5.075, "= values", VALUE, SIZE - 1, "right", weight="bold")
+    draw_arrows(page, down + 6, inputs)
+    draw_layer(page, down + 6.35, "dense", inputs)
+    for across, letter in zip(inputs, "AB BC", strict=True):
+        one_hot = [letter == each for each in letters]
+        page.draw_cells(across - 0.6, down + 7.05, one_hot, GREY, side=0.3, size=0)
+        page.write(across, down + 7.7, letter.replace(" ", "␣"), weight="bold")
+    for height in (5.35, 7.2, 7.7):
+        page.write(columns(6)[-1], down + height, "…", weight="bold")
+    draw_name(page, down + 7.4, ("letters, one-hot", INK), ("10 × 4", GREY))
+
+
+def counting_model():
+    """Return the model of Task 1."""
+    page, steps = new_page(10.8), columns(3)
+    draw_logits(page, 0.6, steps, (2, 3, 2))
+    draw_name(page, 0.6, ("logits", INK), ("3 × 11", GREY))
+    draw_arrows(page, 1.25, steps)
+    draw_layer(page, 1.6, "dense", steps)
+    draw_counting(page, 2.65, COUNTS, 1, "B")
+    return page.figure
+
+
+def difference_model():
+    """Return the model of Task 2; the weights of the difference are nearly those of step_3 at A − B = −1."""
+    page, steps, names = new_page(14), columns(4), (*COUNTS, "|A − B|")
+    draw_logits(page, 0.55, steps, (2, 3, 2, 1))
+    draw_name(page, 0.55, ("logits", INK), ("4 × 11", GREY))
+    draw_arrows(page, 1.2, steps)
+    draw_layer(page, 1.55, "dense", steps)
+    draw_frame(page, 2.1, 5.85, dashed=True)
+    name = ("self-attention", WEIGHT), ("only with", INK), ("--self_att", INK), ("weights 4 × 4", GREY)
+    draw_name(page, 3.8, *name)
+    draw_layer(page, 2.65, "layer norm", steps)
+    draw_sums(page, 3.7, steps)
+    draw_attention(page, 5.55, 4.05, steps, steps, 3, np.log((0.07, 0.6, 0.03, 0.3)))
+    draw_counting(page, 5.85, names, 3, "", (QUERY, KEY, VALUE))
+    return page.figure
+
+
+def signal_model():
+    """Return the model of Task 3."""
+    text, page, places = "BBABCCABCAB", new_page(14), columns(11)
+    draw_logits(page, 0.5, [MIDDLE], [4])
+    draw_name(page, 0.5, ("logits", INK), ("1 × 11", GREY))
+    draw_arrows(page, 1.15, [MIDDLE])
+    draw_layer(page, 1.5, "dense")
+    draw_sums(page, 2.5, [MIDDLE], RIGHT - LEFT, ", layer norm")
+    draw_arrows(page, 3.15, [MIDDLE])
+    draw_vectors(page, 3.45, [MIDDLE], [QUERY], 4, ["count of the signal"])
+    draw_name(page, 3.45, ("query, learnt", QUERY), ("1 × 64", GREY))
+    draw_attention(page, 4.85, 3.75, places, [MIDDLE], 0, [2 * (place == 0) for place in range(11)])
+    draw_vectors(page, 5.15, places, (KEY, VALUE), 0.75)
+    draw_name(page, 5.15, ("keys", KEY), ("11 × 64", GREY))
+    page.write(1.2, 4.875, "= values", VALUE, SIZE - 1, "right", weight="bold")
+    draw_arrows(page, 5.8, places)
+    draw_frame(page, 5.65, 9.9)
+    draw_name(page, 7.2, ("encoder layer", INK), ("× --enc_layers", INK))
+    draw_layer(page, 6.2, "add, layer norm", places)
+    draw_layer(page, 7.2, "dense, ReLU, dense", places)
+    draw_sums(page, 8.2, [MIDDLE], RIGHT - LEFT, ", layer norm")
+    draw_attention(page, 9.6, 8.55, places, places, 0, [1.4 * (letter == text[0]) for letter in text])
+    draw_vectors(page, 9.9, places, (QUERY, KEY, VALUE), 0.75)
+    draw_name(page, 9, ("self-attention", WEIGHT), ("weights 11 × 11", GREY))
+    draw_roles(page, 9.9)
+    draw_arrows(page, 10.55, places)
+    draw_layer(page, 10.9, "+ positional encoding, only with --pos_enc", places, dashed=True)
+    draw_layer(page, 11.9, "dense", places)
+    page.draw_box(places[0], 12.9, "", INK, wide=0.8, high=0.65)
+    for across, letter in zip(places, text, strict=True):
+        page.write(across, 12.9, letter, weight="bold", zorder=6)
+    page.write(places[0], 13.55, "signal")
+    draw_name(page, 12.9, ("letters, one-hot", INK), ("11 × 3", GREY))
+    return page.figure
+
+
+def transformer_model():
+    """Return the transformer, whose words stand on a rail as in `block`."""
+    words, page, rail = "Anna dog Ben cat Cleo owl Dan hen Ben".split(), new_page(13.9), 4.9
+    page.plot((rail, rail), (3.9, 11.9), color=LINE, linewidth=16, solid_capstyle="butt", zorder=1)
+    page.draw_arrow((rail, 4.5), (rail, 3.75), LINE, 16)
+    for number, bottom in enumerate((11.35, 7.75), start=1):
+        draw_frame(page, bottom - 3.4, bottom)
+        draw_name(page, bottom - 1.7, (f"block {number}", INK), ("9 × 32", GREY))
+        for down, part in ((bottom - 0.65, "attention"), (bottom - 2.25, "dense, ReLU, dense")):
+            found = part == "attention"
+            look = {"color": GREY, "linewidth": 3, "solid_capstyle": "projecting", "zorder": 2}
+            page.plot((rail, 11.8, 11.8), (down, down, down - 0.8), **look)
+            page.draw_arrow((11.8, down - 0.8), (rail + 0.42, down - 0.8))
+            page.draw_box(rail, down - 0.8, "+", INK, wide=0.7, high=0.7, size=SIZE + 4)
+            page.draw_box(6.9, down, "norm", INK, wide=1.7, high=0.8)
+            page.draw_box(11.8, down, "" if found else part, WEIGHT if found else INK, wide=7, high=0.8)
+            if found:
+                page.write(10.3, down, part, to="left", weight="bold", zorder=6)
+                page.write(10.3, down, ", 4 heads, causal mask", to="right", zorder=6)
+    return page.figure
+
+
+PICTURES = {
+    1: (regions, counting_model),
+    2: (difference_model,),
+    3: (clock_hands, signal_model),
+    "transformer": (memory, mask, block, recurrent),
+}

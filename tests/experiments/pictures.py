@@ -22,7 +22,6 @@ from . import (
     lesson_1,
     lesson_2,
     lesson_3,
-    lesson_3_layers,
     measuring,
     play,
     programs,
@@ -76,39 +75,6 @@ def counting_curve(cache):
     return plane.figure
 
 
-def lengths(cache):
-    """Return what models that were trained at length 10 say at other lengths: an average, then also a sum."""
-    points = lesson_1.TESTED_LENGTHS
-    titles = "Trained at length 10, tested at others", "Length", "Sequences right (%)"
-    plane = new_chart(*titles, xticks=range(0, 21, 5), ylim=(-3, 105))
-    for edit, colour in ((None, WEIGHT), ("C", MORE[1])):
-        curves = 100 * lesson_1.right_by_length(cache.models(lesson_1.setup(edit), TEN))
-        draw_band(plane, points, curves, colour, marker="o", markersize=11)
-    predicted = [100 * lesson_1.predicted_at(length) for length in points]
-    plane.plot(points, predicted, "--", color=INK, linewidth=3)
-    plane.write(12.3, 45, "an average", WEIGHT, to="right", weight="bold")
-    plane.write(12.3, 35, "(dashed: predicted)", INK, to="right")
-    plane.write(4, 92, "a sum", "#2a7fae", weight="bold")
-    return plane.figure
-
-
-# --- Lesson 2 -------------------------------------------------------------------------------------------
-
-
-def difference_row():
-    """Return what the difference step gives the letters, without and with self-attention."""
-    page, inputs = new_page(10), measuring.spell(2, SHOWN[2]).inputs[0]
-    names = SHOWN[2].replace(" ", "␣")
-    parts = {"difference": "without self-attention", "difference_self_att": "with self-attention"}
-    for number, (name, title) in enumerate(parts.items()):
-        weights = play.weights(name, inputs)["attention"][3]
-        page.write(0.5, 0.5 + 4.9 * number, title, to="right", weight="bold")
-        plane = page.new_plane(0.5, 0.8 + 4.9 * number, 15, 3.5)
-        plane.draw_heights(weights, names, WEIGHT)
-        plane.set_ylim(0, 0.17)
-    return page.figure
-
-
 def step_3(cache):
     """Return to which output steps the difference attends, over A − B."""
     points = np.arange(-6, 7)
@@ -122,7 +88,7 @@ def step_3(cache):
         draw_band(plane, points, weights[..., step], colour, marker=marker, markersize=12)
     plane.write(4.4, 0.94, "the count of A", "#2a7fae", weight="bold")
     plane.write(-4.4, 0.94, "the count of B", "#a8507f", weight="bold")
-    plane.write(0, 0.45, "itself", weight="bold")
+    plane.write(-4, 0.26, "itself", weight="bold")
     plane.write(4.1, 0.065, "the count of C", GREY, weight="bold")
     return plane.figure
 
@@ -167,19 +133,6 @@ def losses(cache):
 
 
 # --- The transformer page -------------------------------------------------------------------------------
-
-
-def layers(cache):
-    """Return what the decoder attends to above one encoder layer and above six, medians of ten models."""
-    text, page = SHOWN[3], new_page(6.2)
-    inputs = measuring.spell(3, text).inputs
-    for row, number in enumerate(("one", "six")):
-        models = cache.models(lesson_3_layers.LAYERS[number], TEN)
-        weights = np.median([model(inputs)[1].numpy()[0, 0] for model in models], axis=0)
-        plane = page.new_plane(2.2, 0.4 + 2.9 * row, 13.5, 2.1)
-        plane.draw_heights(weights, text, WEIGHT, most=0.4)
-        page.write(0.3, 2.1 + 2.9 * row, f"{number}\nlayer{'s' * row}", to="right", weight="bold")
-    return page.figure
 
 
 def heads():
@@ -283,32 +236,40 @@ def choosing():
 
 # Pictures by their task, without training: `choosing` shows many models, but their results are there.
 OF_ONE_MODEL = {
-    2: (difference_row,),
     3: (trace,),
     "transformer": (transformer_flow, transformer_heads, choosing),
 }
-# What the programs draw of a model of the page to play with.
-HEATMAPS = ("counting", "encoder_decoder_attention"), ("difference_self_att", "self_attention")
+# What the programs draw of a model of the page to play with: its name, the input, the pictures.
+HEATMAPS = (
+    ("counting", "--input=␣BC␣CBBAA␣", "encoder_decoder_attention"),
+    ("difference", "--input=BBBA␣ACABB", "encoder_decoder_attention"),
+    ("difference_self_att", "--input=BBBA␣ACABB", "encoder_decoder_attention_self_att self_attention"),
+    (
+        "signal_pos_enc",
+        "--input=BBABCCABCAB",
+        "encoder_decoder_attention_pos_enc positional_encoding_pos_enc",
+    ),
+)
 OF_MANY = {  # Those of __main__.LESSONS.
-    "1": (lineup, counting_curve, lengths),
+    "1": (lineup, counting_curve),
     "2": (step_3,),
     "3": (losses,),
-    "3_layers": (layers,),
     "3_transformer": (transformer_losses,),
 }
 
 
 def draw_heatmaps():
     """Draw what the programs draw when they test the models of the page with the shown sequences."""
-    for name, picture in HEATMAPS:
+    for name, shown, names in HEATMAPS:
         task, _, flags = play.MODELS[name]
         with tempfile.TemporaryDirectory() as folder:
             checkpoint = f"checkpoint{flags.replace('--', '_')}.npz"
             shutil.copy(play.FOLDER / "checkpoints" / f"{name}.npz", f"{folder}/{checkpoint}")
-            words = ["--test", "--plot", "--input", SHOWN[task], "--savepath", folder, "--plotpath", folder]
+            words = ["--test", "--plot", shown, "--savepath", folder, "--plotpath", folder]
             command = [sys.executable, programs.script(task), *words, *flags.split()]
             subprocess.run(command, check=True, capture_output=True)
-            shutil.copy(f"{folder}/{picture}.png", programs.script(task).parent / "images")
+            for picture in names.split():
+                shutil.copy(f"{folder}/{picture}.png", programs.script(task).parent / "images")
 
 
 def draw(numbers=(), cache=None):
