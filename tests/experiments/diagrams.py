@@ -1,11 +1,11 @@
-"""Pictures of how things are built: the mask, a block, positions, memories, regions of an image."""
+"""Pictures of how things are built: the models, the mask, a block, positions, a translation."""
 
 import matplotlib.colors
 import matplotlib.patches
 import numpy as np
 
 from . import formula
-from .drawing import GREY, INK, KEY, LINE, MORE, PALE, QUERY, SIZE, VALUE, WEIGHT, new_page, shade, short
+from .drawing import GREY, INK, KEY, LINE, PALE, QUERY, SIZE, VALUE, WEIGHT, new_page, shade, short
 
 
 def mask():
@@ -112,110 +112,6 @@ def recurrent():
     return page.figure
 
 
-def memory():
-    """Return a state of fixed size that is written over, and attention, which goes back to every word.
-
-    The state is half of the one before and half of the word, so one can say how much of a word is left.
-    """
-    words = "Anna dog Ben cat Cleo owl Ben".split()
-    vectors = np.random.default_rng(3).normal(size=(len(set(words)), 6))
-    vectors = vectors[[sorted(set(words)).index(word) for word in words]]
-    states, parts = [np.zeros(6)], [0.0]
-    for word, vector in zip(words, vectors, strict=True):
-        states.append((states[-1] + vector) / 2)
-        parts.append((parts[-1] + (word == "cat")) / 2)
-    colours = matplotlib.colors.LinearSegmentedColormap.from_list("signed", [*MORE[:1], "#f7f7f7", *MORE[1:]])
-    page, side, places = new_page(12.5), 0.4, 1.3 + 2.05 * np.arange(len(words))
-
-    def draw_column(across, top, numbers):
-        for row, number in enumerate(numbers):
-            corner = (across - 0.4, top + side * row)
-            colour = colours(0.5 + number / 3)
-            cell = matplotlib.patches.Rectangle(corner, 0.8, side, facecolor=colour, edgecolor="white")
-            page.add_patch(cell)
-        frame = {"fill": False, "edgecolor": GREY, "linewidth": 2}
-        page.add_patch(matplotlib.patches.Rectangle((across - 0.4, top), 0.8, side * len(numbers), **frame))
-
-    page.write(0.3, 0.45, "A state of fixed size: each word writes over it", to="right", weight="bold")
-    page.write(0.3, 6.2, "Attention: every word keeps its own vector", to="right", weight="bold")
-    for number, (word, across) in enumerate(zip(words, places, strict=True)):
-        page.write(across, 1.2, word)
-        page.draw_arrow((across, 1.45), (across, 1.85))
-        draw_column(across, 1.9, states[number + 1])
-        if number:
-            page.draw_arrow((across - 1.55, 3.1), (across - 0.5, 3.1))
-        if part := parts[number + 1]:
-            page.add_patch(matplotlib.patches.Rectangle((across - 0.4, 4.5), 1.6 * part, 0.35, color=VALUE))
-            page.write(across, 5.15, short(part), VALUE, weight="bold")
-        draw_column(across, 8.1, vectors[number])
-        page.write(across, 10.85, word, weight="bold" if word == "cat" else "normal")
-    page.write(places[3] - 0.7, 4.68, "share of cat:", VALUE, to="left", weight="bold")
-    for across in places[:-1]:
-        width, colour, zorder = (14, WEIGHT, 3) if across == places[3] else (2.5, LINE, 2)
-        page.draw_arrow((places[-1], 8), (across, 8), colour, width, 0.2, False, zorder)
-    for pet in (1, 3, 5):
-        look = {"colour": WEIGHT, "width": 7} if pet == 3 else {"colour": LINE}
-        page.draw_arrow((places[pet - 1], 11.2), (places[pet], 11.2), bend=0.35, points=False, **look)
-    page.write(places[3], 12.1, "before that, each pet has looked at its owner", GREY)
-    page.write(14.4, 3.1, "?", GREY, SIZE + 14, "right", weight="bold")
-    page.write(14.2, 9.3, "cat", VALUE, SIZE + 8, "right", weight="bold")
-    return page.figure
-
-
-THINGS = {  # What the image below shows, and in which colour.
-    "sky": "#d9ecf7",
-    "grass": "#a8cf8e",
-    "sun": "#f7c948",
-    "tree": "#4f9d69",
-    "trunk": "#8a6a4f",
-    "cat": "#5b5b66",
-}
-
-
-def scene():
-    """Return an image of a cat under a tree, int (480, 800): places in THINGS."""
-    down, across = np.mgrid[0:120:0.25, 0:200:0.25]
-
-    def disc(x, y, wide, high):
-        return ((across - x) / wide) ** 2 + ((down - y) / high) ** 2 < 1
-
-    image = np.zeros(down.shape, dtype=int)
-    image[down > 92] = 1
-    image[disc(40, 30, 17, 17)] = 2
-    image[disc(150, 38, 34, 32)] = 3
-    image[(abs(across - 150) < 5) & (down > 62) & (down < 100)] = 4
-    tail = disc(103, 84, 17, 17) & ~disc(103, 84, 12, 12) & (across > 100) & (down < 92)
-    ears = [(down > 47) & (down < 64) & (abs(across - x) < (down - 47) / 2) for x in (54, 69)]
-    image[disc(82, 88, 25, 15) | disc(61, 69, 14, 13) | tail | ears[0] | ears[1]] = 5
-    return image
-
-
-def regions():
-    """Return the attention of three words over the regions of an image.
-
-    A region's key is the share of it that each thing covers. The query of a word is 8 in its thing's place.
-    """
-    image, size = scene(), 80
-    colours = np.array([matplotlib.colors.to_rgb(colour) for colour in THINGS.values()])
-    parts = (image[..., None] == np.arange(len(THINGS))).reshape(6, size, 10, size, -1)
-    keys = parts.mean(axis=(1, 3)).reshape(-1, len(THINGS))
-    page = new_page(12.2)
-    for number, word in enumerate(("", "cat", "tree", "sun")):
-        left, top = (0.3, 8.2)[number % 2], (0.9, 7)[number // 2]
-        plane = page.new_plane(left, top, 7.5, 4.5, xticks=[], yticks=[])
-        light = np.ones((6, 10))
-        if word:
-            _, (weights,) = formula.attend([8 * np.eye(len(THINGS))[list(THINGS).index(word)]], keys, keys)
-            light = 0.12 + 0.88 * weights.reshape(light.shape) / weights.max()
-        plane.imshow(colours[image], alpha=np.kron(light, np.ones((size, size))), aspect="auto")
-        plane.hlines(np.arange(0, 481, size) - 0.5, -0.5, 799.5, color="white", linewidth=2)
-        plane.vlines(np.arange(0, 801, size) - 0.5, -0.5, 479.5, color="white", linewidth=2)
-        plane.spines[:].set_visible(False)
-        title, colour = (f"query: {word}", QUERY) if word else (f"an image in {len(keys)} regions", INK)
-        page.write(left, top - 0.4, title, colour, to="right", weight="bold")
-    return page.figure
-
-
 # --- The models, from the input at the bottom to the logits at the top ----------------------------------
 
 LEFT, RIGHT, MIDDLE = 3.9, 15.7, 9.8  # Where a model stands across; before it, what its parts are called.
@@ -289,11 +185,11 @@ def draw_attention(page, down, up, keys, queries, shown, matches):
         matches: float (keys,), its logits.
     """
     weights = formula.softmax(np.array([matches], dtype=float))[0]
+    thin = {"colour": "#dcdcdc", "width": 2.5 if len(keys) * len(queries) < 50 else 1}
     for number, query in enumerate(queries):
         for key, weight in zip(keys, weights, strict=True):
-            look = {"colour": WEIGHT, "zorder": 3, "width": 1.5 + 22 * weight} if number == shown else {}
-            look = look or {"colour": "#d9d9d9", "width": 2.5}
-            page.draw_arrow((key, down), (query, up), points=False, **look)
+            thick = {"colour": WEIGHT, "zorder": 3, "width": 1.5 + 22 * weight}
+            page.draw_arrow((key, down), (query, up), points=False, **thick if number == shown else thin)
 
 
 def draw_sums(page, down, steps, wide=2.7, then=""):
@@ -304,7 +200,7 @@ def draw_sums(page, down, steps, wide=2.7, then=""):
         page.write(across - 0.25, down, "mean", VALUE, to="left", **look)
         page.write(across - 0.05, down, "+", **look)
         page.write(across + 0.15, down, "query", QUERY, to="right", **look)
-        page.write(across + 1.3, down, then, to="right", zorder=6)
+        page.write(across + 1.22, down, then, to="right", zorder=6)
 
 
 def draw_logits(page, down, steps, answers):
@@ -370,6 +266,7 @@ def difference_model():
     draw_layer(page, 2.65, "layer norm", steps)
     draw_sums(page, 3.7, steps)
     draw_attention(page, 5.55, 4.05, steps, steps, 3, np.log((0.07, 0.6, 0.03, 0.3)))
+    draw_roles(page, 6.65)
     draw_counting(page, 5.85, names, 3, "", (QUERY, KEY, VALUE))
     return page.figure
 
@@ -411,30 +308,45 @@ def signal_model():
 
 
 def transformer_model():
-    """Return the transformer, whose words stand on a rail as in `block`."""
-    words, page, rail = "Anna dog Ben cat Cleo owl Dan hen Ben".split(), new_page(13.9), 4.9
-    page.plot((rail, rail), (3.9, 11.9), color=LINE, linewidth=16, solid_capstyle="butt", zorder=1)
-    page.draw_arrow((rail, 4.5), (rail, 3.75), LINE, 16)
-    for number, bottom in enumerate((11.35, 7.75), start=1):
-        draw_frame(page, bottom - 3.4, bottom)
-        draw_name(page, bottom - 1.7, (f"block {number}", INK), ("9 × 32", GREY))
-        for down, part in ((bottom - 0.65, "attention"), (bottom - 2.25, "dense, ReLU, dense")):
+    """Return the transformer, with the vectors of all words on one rail, as in `block`."""
+    words, page, rail, side = "Anna dog Ben cat Cleo owl Dan hen Ben".split(), new_page(13.2), 4.9, 11.8
+    places = columns(len(words))
+    for place, word in enumerate(("Anna", "Ben", "…", "dog", "cat", "owl", "…")):
+        middle, found = 8.3 + 1.15 * place, word == "cat"
+        look = {"color": INK if found else PALE, "linewidth": 0}
+        page.add_patch(matplotlib.patches.Rectangle((middle - 0.55, 0.3), 1.1, 0.6, **look))
+        page.write(middle, 0.6, word, "white" if found else GREY, weight="bold" if found else "normal")
+    page.write(7.55, 0.6, "after the last word:", GREY, to="left")
+    draw_name(page, 0.6, ("logits", INK), ("9 × 16", GREY))
+    draw_arrows(page, 1.25, places[-1:])
+    draw_layer(page, 1.6, "dense", places)
+    draw_layer(page, 2.6, "norm", ())
+    page.plot((rail, rail), (3.5, 11.25), color=LINE, linewidth=16, solid_capstyle="butt", zorder=1)
+    page.draw_arrow((rail, 3.8), (rail, 2.95), LINE, 16)
+    for number, bottom in enumerate((10.9, 7.1), start=1):
+        draw_frame(page, bottom - 3.55, bottom)
+        draw_name(page, bottom - 1.75, (f"block {number}", INK), ("9 × 32", GREY))
+        for down, part in ((bottom - 0.6, "attention"), (bottom - 2.25, "dense, ReLU, dense")):
             found = part == "attention"
-            look = {"color": GREY, "linewidth": 3, "solid_capstyle": "projecting", "zorder": 2}
-            page.plot((rail, 11.8, 11.8), (down, down, down - 0.8), **look)
-            page.draw_arrow((11.8, down - 0.8), (rail + 0.42, down - 0.8))
+            line = {"color": GREY, "linewidth": 3, "solid_capstyle": "projecting", "zorder": 2}
+            page.plot((rail, side, side), (down, down, down - 0.8), **line)
+            page.draw_arrow((side, down - 0.8), (rail + 0.37, down - 0.8))
             page.draw_box(rail, down - 0.8, "+", INK, wide=0.7, high=0.7, size=SIZE + 4)
             page.draw_box(6.9, down, "norm", INK, wide=1.7, high=0.8)
-            page.draw_box(11.8, down, "" if found else part, WEIGHT if found else INK, wide=7, high=0.8)
+            page.draw_box(side, down, "" if found else part, WEIGHT if found else INK, wide=7, high=0.8)
             if found:
-                page.write(10.3, down, part, to="left", weight="bold", zorder=6)
-                page.write(10.3, down, ", 4 heads, causal mask", to="right", zorder=6)
+                page.write(10.75, down, part, to="left", weight="bold", zorder=6)
+                page.write(10.75, down, ", 4 heads, causal mask", to="right", zorder=6)
+    draw_layer(page, 11.6, "embedding + position", places)
+    for place, (across, word) in enumerate(zip(places, words, strict=True)):
+        page.write(across, 12.65, word, weight="bold" if place == len(words) - 1 else "normal")
+    draw_name(page, 12.65, ("words", INK))
     return page.figure
 
 
 PICTURES = {
-    1: (regions, counting_model),
+    1: (counting_model,),
     2: (difference_model,),
     3: (clock_hands, signal_model),
-    "transformer": (memory, mask, block, recurrent),
+    "transformer": (mask, block, recurrent, transformer_model),
 }
