@@ -27,8 +27,8 @@ def fewer_texts(monkeypatch):
 
 
 def test_the_first_sample_of_the_page_is_as_it_is_printed():
-    (sample,) = re.findall(r"\n\n((?:    .*\n|\n)+?    Accuracy .*\n)", PAGE)
-    printed = names_and_pets.parse("\n" + textwrap.dedent(sample.lstrip("\n")))
+    (sample,) = re.findall(r"^```\n(Text: \n.*?Accuracy .*?\n)```", PAGE, re.MULTILINE | re.DOTALL)
+    printed = names_and_pets.parse(f"\n{sample}")
     ((place, _, _, truth, looks),) = printed.questions
     assert truth == names_and_pets.answers(printed.words)[int(place)] and len(looks) == 4
     assert [int(place) for _, place, *_ in printed.pets] == [1, 3, 5, 7]
@@ -115,7 +115,7 @@ def test_what_a_reader_pastes(short, transformer, monkeypatch, capsys):
     printed = np.array(re.findall(r"[\d.]+", said.partition("\n")[2]), dtype=float).reshape(4, 4)
     assert (printed[np.tri(4) == 0] == 0).all() and printed.sum(axis=1) == pytest.approx([1] * 4, abs=0.02)
 
-    said, model = run(r"```python\n(model, _ = .*?)```"), names["model"]
+    said, model = run(r"```python\n( *model, _ = .*?)```"), names["model"]
     vectors = model.embedding(names["words"]) + model.positions[:, :9]
     _, weights = model.blocks[0].attention(model.blocks[0].norm_1(vectors))
     of_pets = [np.mean([weights[0, head, pet, pet - 1] for pet in (1, 3, 5, 7)]) for head in range(4)]

@@ -226,7 +226,7 @@ def by_hand():
         title = f"{text}, {'with' if marked else 'without'} positions"
         page.write(left + 4.2, top + 0.5, title, weight="bold")
         what = 2.8 * unit[2], keys, None, "query", list(text)
-        columns, bar, asked = {"logit": left + 5.4}, (left + 6.05, 1.1), ["A", "B", "1st", "2nd"]
+        columns, bar, asked = {"logit": left + 5.4}, (left + 6.05, 0.8), ["A", "B", "1st", "2nd"]
         corner = left + 1.4, top + 1.7
         _, down = draw_lookup(page, corner, *what, columns, bar, asked, side=0.85, head=0.9)
         page.write(left + 1.15, down + 0.42, "mean", VALUE, to="left", weight="bold")
@@ -264,7 +264,7 @@ def transformer_by_hand():
         draw_matrix(down, name, vector, "W_K", key[row], KEY)
         page.write(11.2, down + 0.45, short(key[row] @ query))
         page.write(13, down + 0.45, short(key[row] @ query / 2**0.5))
-        page.draw_weight(13.9, down + 0.45, weights[row], 1.2)
+        page.draw_weight(13.9, down + 0.45, weights[row], 0.9)
         draw_matrix(6.35 + 1.02 * row, name, vector, "W_V", value[row], VALUE)
     page.plot((made, made + 2 * SIDE), (8.45, 8.45), color=INK, linewidth=2.5)
     page.draw_cells(made, 8.6, mean, VALUE)

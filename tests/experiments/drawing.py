@@ -4,8 +4,6 @@ A page is as wide as 16 inches, of which 800 pixels of a screen make one in 50. 
 from its upper left corner; text of SIZE is then as large as that of the lesson around it.
 """
 
-import re
-
 import matplotlib.axes
 import matplotlib.colors
 import matplotlib.patches
@@ -78,7 +76,8 @@ class Page(matplotlib.axes.Axes):
             text = "white" if light < 0.6 else INK if strength else GREY
             weight = "bold" if strength and plain else "normal"
             middle = (left + (column + 0.5) * side, top + (row + 0.5) * side)
-            self.write(*middle, short(number), text, size, weight=weight)
+            narrower = 0.82 if len(short(number)) > 3 else 1
+            self.write(*middle, short(number), text, size * narrower, weight=weight)
         self.write_names(left, top - 0.35, names, side, size - 2)
         for row, name in enumerate(rows):
             self.write(left - 0.25, top + (row + 0.5) * side, name, to="left")
@@ -146,7 +145,7 @@ def save(figure, task, name):
 
 
 def short(number):
-    """Return a number as a lesson writes it: 1, 2.8, 4.06, .12, .50, −2."""
+    """Return a number as a page writes it: 1, 2.8, 4.06, 0.12, 0.50, −2."""
     if np.isinf(number):
         return "−∞"
     if number == round(number):
@@ -154,7 +153,7 @@ def short(number):
     text = f"{number:.2f}"
     if abs(number) >= 1:
         text = text.rstrip("0").rstrip(".")
-    return re.sub(r"^(-?)0\.", r"\1.", text).replace("-", "−")
+    return text.replace("-", "−")
 
 
 def shade(colour, strength):
