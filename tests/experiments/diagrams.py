@@ -217,7 +217,7 @@ def draw_logits(page, down, steps, answers):
 
 def draw_counting(page, down, names, shown, asks, used_as=(LINE,)):
     """Draw a model of Task 1 up to its hidden states, which stand at this height."""
-    letters, steps, inputs = " ABC", columns(len(names)), columns(6)[:-1]
+    letters, steps, inputs = " ABC", columns(len(names)), columns(5)
     draw_vectors(page, down, steps, used_as, 2.6, names)
     draw_name(page, down, ("hidden states", INK), (f"decoding, {len(names)} × 64", GREY))
     draw_arrows(page, down + 0.65, steps)
@@ -227,9 +227,9 @@ def draw_counting(page, down, names, shown, asks, used_as=(LINE,)):
     draw_vectors(page, down + 3.05, steps, [QUERY], 2.6, names)
     draw_name(page, down + 3.05, ("queries, learnt", QUERY), (f"{len(names)} × 64", GREY))
     draw_attention(page, down + 5.05, down + 3.35, inputs, steps, shown, [asks == each for each in "AB BC"])
-    draw_name(page, down + 4.2, ("weights", WEIGHT), (f"{len(names)} × 10", GREY))
+    draw_name(page, down + 4.2, ("weights", WEIGHT), (f"{len(names)} × 5", GREY))
     draw_vectors(page, down + 5.35, inputs, [KEY, VALUE], 1.2)
-    draw_name(page, down + 5.35, ("keys", KEY), ("10 × 64", GREY))
+    draw_name(page, down + 5.35, ("keys", KEY), ("5 × 64", GREY))
     page.write(1.2, down + 5.075, "= values", VALUE, SIZE - 1, "right", weight="bold")
     draw_arrows(page, down + 6, inputs)
     draw_layer(page, down + 6.35, "dense", inputs)
@@ -237,15 +237,13 @@ def draw_counting(page, down, names, shown, asks, used_as=(LINE,)):
         one_hot = [letter == each for each in letters]
         page.draw_cells(across - 0.6, down + 7.05, one_hot, GREY, side=0.3, size=0)
         page.write(across, down + 7.7, letter.replace(" ", "␣"), weight="bold")
-    for height in (5.35, 7.2, 7.7):
-        page.write(columns(6)[-1], down + height, "…", weight="bold")
-    draw_name(page, down + 7.4, ("letters, one-hot", INK), ("10 × 4", GREY))
+    draw_name(page, down + 7.4, ("letters, one-hot", INK), ("5 × 4", GREY))
 
 
 def counting_model():
     """Return the model of Task 1."""
     page, steps = new_page(10.8), columns(3)
-    draw_logits(page, 0.6, steps, (2, 3, 2))
+    draw_logits(page, 0.6, steps, (1, 2, 1))
     draw_name(page, 0.6, ("logits", INK), ("3 × 11", GREY))
     draw_arrows(page, 1.25, steps)
     draw_layer(page, 1.6, "dense", steps)
@@ -256,7 +254,7 @@ def counting_model():
 def difference_model():
     """Return the model of Task 2; the weights of the difference are nearly those of step_3 at A − B = −1."""
     page, steps, names = new_page(14), columns(4), (*COUNTS, "|A − B|")
-    draw_logits(page, 0.55, steps, (2, 3, 2, 1))
+    draw_logits(page, 0.55, steps, (1, 2, 1, 1))
     draw_name(page, 0.55, ("logits", INK), ("4 × 11", GREY))
     draw_arrows(page, 1.2, steps)
     draw_layer(page, 1.55, "dense", steps)
