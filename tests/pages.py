@@ -15,7 +15,7 @@ COURSE = {
     "2_difference/README.md": "2 Difference",
     "3_signal/README.md": "3 Signal",
     "3_signal/beyond/transformer.md": "Transformer",
-    "3_signal/beyond/did_it_need_to_choose.md": "Detective work",
+    "3_signal/beyond/did_it_need_to_choose.md": "Last chapter",
     "3_signal/beyond/play.html": "Play",
 }
 PAGE = """<!DOCTYPE html>
