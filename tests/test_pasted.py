@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import program
 import pytest
-from experiments import edits, play
+from experiments import play
 
 FENCE = r"^( *)```(\w*)\n(.*?)^\1```$"
 SAMPLES = {  # The page's model of each printed sample, and the sequence that it is given.
@@ -79,11 +79,3 @@ def test_she_finds_anna(capsys):
     names = pasted(2)
     assert names["weights"].round(2)[2].tolist() == [0.89, 0.05, 0.05]
     assert "[[0.1" in capsys.readouterr().out
-
-
-def test_the_half_model_of_task_2_gives_half_to_each_count(tmp_path):
-    (diff,) = re.findall(r"^ *```diff\n(.*?)^ *```", page(2), re.MULTILINE | re.DOTALL)
-    path = tmp_path / "half.py"
-    path.write_text(edits.apply(program.source(2), textwrap.dedent(diff)), encoding="utf-8")
-    output = program.output_of(path, "--train", "--test", "--self_att", "--steps", 1, "--savepath", tmp_path)
-    assert "Attention of Output step 3:\n[0.5, 0.5, 0.0, 0.0]\n" in output
