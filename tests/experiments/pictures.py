@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import matplotlib
+import matplotlib.pyplot as pyplot
 import matplotlib.ticker
 import numpy as np
 
@@ -258,6 +259,24 @@ OF_MANY = {  # Those of __main__.LESSONS.
 }
 
 
+def draw_small_heatmaps():
+    """Draw the heatmaps of the front page's table."""
+    for task, name, shown, part, rows in (
+        (1, "counting", "␣BC␣CBBAA␣", "attention", "ABC"),
+        (2, "difference_self_att", "BBBA␣ACABB", "self_attention", ["A", "B", "C", "|A−B|"]),
+        (3, "signal_pos_enc", "BBABCCABCAB", "attention", ["count"]),
+    ):
+        weights = play.weights(name, measuring.spell(task, shown.replace("␣", " ")).inputs[0])[part]
+        columns = rows if task == 2 else shown
+        figure, axes = pyplot.subplots(figsize=(3.4, 0.4 * len(rows) + 0.4), layout="constrained")
+        axes.imshow(weights, vmin=0, aspect="auto" if task != 2 else "equal")
+        axes.set_xticks(range(len(columns)), columns)
+        axes.set_yticks(range(len(rows)), rows)
+        axes.tick_params(length=0)
+        figure.savefig(programs.script(task).parent / "images" / "small.png", dpi=160)
+        pyplot.close(figure)
+
+
 def draw_heatmaps():
     """Draw what the programs draw when they test the models of the page with the shown sequences."""
     for name, shown, names in HEATMAPS:
@@ -279,6 +298,7 @@ def draw(numbers=(), cache=None):
             for picture in of_task:
                 save(picture(), task, picture.__name__)
     draw_heatmaps()
+    draw_small_heatmaps()
     for number in numbers:
         for picture in OF_MANY.get(number, ()):
             beyond = picture in (lineup, transformer_losses)
