@@ -31,7 +31,7 @@ def mask():
 def block():
     """Return a block as ours, with a free rail, beside one in the order of the paper's Figure 1."""
     page = new_page(10.6)
-    for left, title in ((0.3, "here: norm beside the rail"), (8.6, "Figure 1: norm on the rail")):
+    for left, title in ((0.3, "here: norm beside the rail"), (8.6, "first transformer: norm on the rail")):
         norm_first = title.startswith("here")
         rail, side = left + 1.5, left + 5
         page.write(left, 0.45, title, weight="bold", to="right")
