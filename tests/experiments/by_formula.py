@@ -1,8 +1,8 @@
 """The examples that lessons compute by hand, as pictures. NumPy computes every number from the formula."""
 
+import formula
 import numpy as np
 
-from . import formula
 from .drawing import GREY, INK, KEY, LINE, QUERY, SIDE, SIZE, VALUE, WEIGHT, new_page, short
 
 NAMES, PETS = ("Anna", "Ben", "Cleo", "Dan"), ("dog", "cat", "owl", "hen")
