@@ -84,7 +84,9 @@ def train(setup, seed):
     script = path / programs.script(setup.task).name
     script.write_text(program(setup.task, setup.edit), encoding="utf-8")
     words = [sys.executable, script, "--train", f"--seed={seed}", f"--savepath={path}", *setup.flags.split()]
-    process = subprocess.run(words, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True)
+    process = subprocess.run(words, capture_output=True, text=True, encoding="utf-8")
+    if process.returncode:
+        sys.exit(f"experiments: error: {path}: {(process.stderr.splitlines() or [process.returncode])[-1]}")
     (path / "output.txt").write_text(process.stdout, encoding="utf-8")
 
 
@@ -95,6 +97,7 @@ def train_all(rows):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for number, _ in enumerate(pool.map(lambda pair: train(*pair), missing), start=1):
             print(f"\rtraining runs: {number} of {len(missing)}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
 
 
 @functools.cache
