@@ -1,10 +1,10 @@
 """The attention layer and the models of the lessons, against the formulas in NumPy and against Keras."""
 
+import formula
 import hypothesis
 import numpy as np
 import program
 import pytest
-from experiments import formula
 from hypothesis import strategies
 
 shapes = strategies.tuples(*(strategies.integers(1, 8) for _ in range(4)), strategies.integers(0, 999))

@@ -6,10 +6,11 @@ import subprocess
 import sys
 
 import browser
+import formula
 import numpy as np
 import program
 import pytest
-from experiments import formula, play
+from experiments import play
 
 # Models with random weights: the task and the settings.
 MODELS = [

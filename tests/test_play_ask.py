@@ -3,10 +3,10 @@
 import re
 
 import browser
+import formula
 import numpy as np
 import program
 import pytest
-from experiments import formula
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 

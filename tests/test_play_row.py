@@ -3,10 +3,11 @@
 import re
 
 import browser
+import formula
 import numpy as np
 import program
 import pytest
-from experiments import formula, play
+from experiments import play
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import ui

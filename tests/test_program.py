@@ -6,10 +6,10 @@ import re
 import shutil
 
 import drawings
+import formula
 import numpy as np
 import program
 import pytest
-from experiments import formula
 
 # What a variant adds to the names of its files. The loss at training step 50 with --seed 1, which another
 # processor or TensorFlow rounds differently, but by less than 0.001; the most loss at the end, and the least

@@ -7,11 +7,11 @@ import pathlib
 import re
 
 import drawings
+import formula
 import names_and_pets
 import numpy as np
 import program
 import pytest
-from experiments import formula
 from experiments import transformer as measured
 
 # --- The texts --------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""The examples that lessons compute by hand, as pictures. NumPy computes every number from the formula."""
+"""The examples that the pages compute by hand, as pictures. NumPy computes every number from the formula."""
 
+import formula
 import numpy as np
 
-from . import formula
 from .drawing import GREY, INK, KEY, LINE, QUERY, SIDE, SIZE, VALUE, WEIGHT, new_page, short
 
 NAMES, PETS = ("Anna", "Ben", "Cleo", "Dan"), ("dog", "cat", "owl", "hen")
@@ -79,7 +79,7 @@ def draw_lookup(
 
 
 def names_and_pets():
-    """Return the first example of Lesson 1: Ben is asked for, names are keys and pets are values."""
+    """Return the first example of Task 1: Ben is asked for, names are keys and pets are values."""
     page, columns = new_page(8.5), {"query · key": 6.3, "÷ √4": 7.85, "exp": 9.2}
     query, bar = 2.8 * np.eye(4)[1], (10.1, 1.9)
     what = query, np.eye(4), (12.3, np.eye(4)), "Ben?", NAMES
@@ -148,7 +148,7 @@ def softmax():
     return page.figure
 
 
-# The example of Lesson 2: a word is a woman, an action, Anna; it asks who, asks what; W_V passes on the rest.
+# The example of Task 2: a word is a woman, an action, Anna; it asks who, asks what; W_V passes on the rest.
 WORDS = {"Anna": (1, 0, 1), "slept": (0, 1, 0), "she": (1, 0, 0)}
 FEATURES, ASKED = ("woman", "action", "Anna"), ("who?", "what?")
 W_Q = np.array([(4, 0), (3, 0), (-4, 2)])
@@ -218,7 +218,7 @@ def words():
 
 
 def by_hand():
-    """Return the example of Lesson 3: `AB` and `BA` without and with the vectors of their positions."""
+    """Return the example of Task 3: `AB` and `BA` without and with the vectors of their positions."""
     unit, page = np.eye(4), new_page(13.2)
     for number, (text, marked) in enumerate((("AB", 0), ("BA", 0), ("AB", 1), ("BA", 1))):
         left, top = 8 * (number % 2), 6.6 * (number // 2)

@@ -1,10 +1,10 @@
 """Pictures of how things are built: the models, the mask, a block, positions, a translation."""
 
+import formula
 import matplotlib.colors
 import matplotlib.patches
 import numpy as np
 
-from . import formula
 from .drawing import GREY, INK, KEY, LINE, PALE, QUERY, SIZE, VALUE, WEIGHT, new_page, shade, short
 
 

@@ -1,7 +1,7 @@
 """What every picture is drawn with: a page, words, cells, bars, boxes and arrows, in one meaning a colour.
 
 A page is as wide as 16 inches, of which 800 pixels of a screen make one in 50. Places on it are in inches
-from its upper left corner; text of SIZE is then as large as that of the lesson around it.
+from its upper left corner; text of SIZE is then as large as that of the page around it.
 """
 
 import matplotlib.axes

@@ -1,56 +1,49 @@
-"""The edits of the programs, read from the experiments_1.md to _3.md in which they stand, and applied.
+"""The edits of the programs: read from the page of experiments, applied, trained.
 
-Those of main.py stand under "## The edits", those of another program under "## The edits of transformer.py".
 Each has a fold, `<details><summary>A: its name</summary>`, with one block of diff: lines with "-" go, with
 "+" come, with a space stay, and "@@" starts another place. An edit with a number to choose has the word
 NUMBER in its place; "G 1" is the edit G with 1 there, "A+E" the edit A and then E.
 """
 
+import collections
+import concurrent.futures
+import functools
+import pathlib
 import re
+import subprocess
+import sys
+import types
 
 from . import programs
 
-FOLD = re.compile(r"^<details><summary>([^:<]+): .*?</summary>\n(.*?)^</details>$", re.MULTILINE | re.DOTALL)
-DIFF = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGE = programs.BEYOND / "experiments.md"
+FOLD = re.compile(
+    r"^<details><summary>([^:<]+): .*?</summary>\n\n```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+HEADINGS = {task: f"\n## The edits of Task {task}\n" for task in programs.FOLDERS}
+HEADINGS["transformer"] = "\n## The edits of the transformer\n"
+MODELS = pathlib.Path(__file__).with_name("models")
 
-
-class EditError(ValueError):
-    """An edit that is not there, or does not fit; the text begins with one line that says so."""
+Setup = collections.namedtuple("Setup", "task edit flags")
+Setup.__doc__ = (
+    """What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003"."""
+)
 
 
 def read(task):
-    """Return the edits of a program on its page, a dict from their letter or name to their diff."""
-    path = programs.script(task)
-    lesson = 3 if task == "transformer" else task
-    page = (programs.BEYOND / f"experiments_{lesson}.md").read_text(encoding="utf-8")
-    heading = "The edits" if path.name == "main.py" else f"The edits of {path.name}"
-    _, _, section = page.partition(f"\n## {heading}\n")
-    section = re.split(r"^## ", section, flags=re.MULTILINE)[0]
-    diffs = {}
-    for name, inside in FOLD.findall(section):
-        blocks = DIFF.findall(inside)
-        if name in diffs or len(blocks) != 1:
-            raise EditError(f"Task {task}, edit {name}: it stands there twice, or not with one diff")
-        diffs[name] = blocks[0]
-    return diffs
+    """Return the edits of a program, a dict from their letters to their diffs."""
+    _, _, section = PAGE.read_text(encoding="utf-8").partition(HEADINGS[task])
+    return dict(FOLD.findall(section.partition("\n## ")[0]))
 
 
 def apply(source, diff):
-    """Return source with the changes of a diff, both str.
-
-    Raises EditError unless the old lines of each place occur exactly once.
-    """
-    for place in re.split(r"^@@.*\n", diff, flags=re.MULTILINE):
-        if not place:
-            continue  # Before the first @@.
+    """Return source with the changes of a diff, both str; each place must be there exactly once."""
+    for place in filter(None, re.split(r"^@@.*\n", diff, flags=re.MULTILINE)):
         lines = [line or " " for line in place.splitlines()]  # An empty line is one that stays.
-        if not all(line.startswith((" ", "-", "+")) for line in lines):
-            raise EditError(f"a line neither stays, goes nor comes:\n{place}")
-        old = "".join(f"\n{line[1:]}" for line in lines if line[0] in " -") + "\n"
-        new = "".join(f"\n{line[1:]}" for line in lines if line[0] in " +") + "\n"
-        if source.count(old) != 1:
-            raise EditError(f"found {source.count(old)} times:{old}")
-        source = source.replace(old, new)
+        old, new = ("".join(f"\n{line[1:]}" for line in lines if line[0] in kind) for kind in (" -", " +"))
+        if source.count(f"{old}\n") != 1:
+            raise ValueError(f"found {source.count(old)} times:{old}")
+        source = source.replace(f"{old}\n", f"{new}\n")
     return source
 
 
@@ -59,13 +52,69 @@ def program(task, edit=None):
     source = programs.script(task).read_text(encoding="utf-8")
     for part in edit.split("+") if edit else []:
         name, _, number = part.partition(" ")
-        diff = read(task).get(name)
-        if diff is None:
-            raise EditError(f"there is no edit {name} of {programs.SCRIPTS[task]} in its page of experiments")
-        if ("NUMBER" in diff) != bool(number):
-            raise EditError(f"edit {part} of Task {task}: a number is missing, or there is no place for it")
-        try:
-            source = apply(source, diff.replace("NUMBER", number))
-        except EditError as error:
-            raise EditError(f"edit {part} of {programs.SCRIPTS[task]}: {error}") from error
+        if name not in read(task):
+            sys.exit(f"experiments: error: {PAGE.name} has no edit {name} of {programs.SCRIPTS[task]}")
+        source = apply(source, read(task)[name].replace("NUMBER", number))
     return source
+
+
+@functools.cache
+def load(task, edit=None):
+    """Return a program, edited or not, as a module."""
+    module = types.ModuleType(f"{task}, {edit}")
+    module.__file__ = str(programs.script(task))
+    exec(compile(program(task, edit), f"<{module.__name__}>", "exec"), module.__dict__)
+    return module
+
+
+# --- Trained models, each in a folder of its own --------------------------------------------------------
+
+
+def folder(setup, seed):
+    """Return the folder of a training run; delete it to train anew, such as after a change of the program."""
+    return MODELS / str(setup.task) / (setup.edit or "as it is") / f"seed {seed} {setup.flags}".strip()
+
+
+def train(setup, seed):
+    """Train, as a user does, what is not there yet; what it prints is kept, and comes last."""
+    path = folder(setup, seed)
+    if (path / "output.txt").exists():
+        return
+    path.mkdir(parents=True, exist_ok=True)
+    script = path / programs.script(setup.task).name
+    script.write_text(program(setup.task, setup.edit), encoding="utf-8")
+    words = [sys.executable, script, "--train", f"--seed={seed}", f"--savepath={path}", *setup.flags.split()]
+    process = subprocess.run(words, capture_output=True, text=True, encoding="utf-8")
+    if process.returncode:
+        sys.exit(f"experiments: error: {path}: {(process.stderr.splitlines() or [process.returncode])[-1]}")
+    (path / "output.txt").write_text(process.stdout, encoding="utf-8")
+
+
+def train_all(rows):
+    """Train what is missing of a list of (setup, seeds), two at a time."""
+    missing = dict.fromkeys((setup, seed) for setup, seeds in rows for seed in seeds)
+    missing = [pair for pair in missing if not (folder(*pair) / "output.txt").exists()]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for number, _ in enumerate(pool.map(lambda pair: train(*pair), missing), start=1):
+            print(f"\rtraining runs: {number} of {len(missing)}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+
+
+@functools.cache
+def model(setup, seed):
+    """Return a trained model."""
+    train(setup, seed)
+    (checkpoint,) = folder(setup, seed).glob("*.npz")
+    return programs.load_model(load(setup.task, setup.edit), checkpoint)
+
+
+def models(setup, seeds):
+    """Return the trained models of these seeds, a list."""
+    return [model(setup, seed) for seed in seeds]
+
+
+def losses(setup, seed):
+    """Return the training steps and losses, in nats, that a training run printed."""
+    train(setup, seed)
+    text = (folder(setup, seed) / "output.txt").read_text(encoding="utf-8")
+    return [(int(step), float(loss)) for step, loss in re.findall(r"Iteration (\d+) - Loss (\S+)", text)]

@@ -1,6 +1,11 @@
-"""Data that no training run has seen, scores of models on them, and tables of medians and ranges."""
+"""Data that no training run has seen, scores of models on them, tables of medians and ranges, results/."""
 
 import functools
+import importlib.metadata
+import os
+import pathlib
+import platform
+import re
 import types
 
 import numpy as np
@@ -9,6 +14,7 @@ from scipy import special
 from . import programs
 
 ALPHABETS = {1: " ABC", 2: " ABC", 3: "ABC"}
+RESULTS = pathlib.Path(__file__).with_name("results")
 
 
 def data_of(task, inputs):
@@ -116,6 +122,33 @@ def compare_scores(task, title, groups, each=False):
 
 
 def beside_the_original(task, groups):
-    """Print what models of a task get right, a dict from a label to a list: what tests/README.md compares."""
+    """Print what models of a task get right, a dict from a label to a list: what the front page compares."""
     head = ["", "this project: right"]
     compare("Beside the original", head, groups, lambda model: scores(task, model)[:1], "%", each=True)
+
+
+# --- The results ----------------------------------------------------------------------------------------
+
+
+def machine():
+    """Return the processor and the versions, on which every figure depends, as a line of text."""
+    information = pathlib.Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*: (.+)", information.read_text()) if information.exists() else []
+    versions = [
+        f"{package} {importlib.metadata.version(package)}" for package in ("tensorflow", "keras", "numpy")
+    ]
+    processor = f"{(names or [platform.processor()])[0]}, {os.cpu_count()} cores"
+    return f"{processor}; Python {platform.python_version()}, {', '.join(versions)}"
+
+
+def write(name, text):
+    """Write results, tables as Markdown, into the file with this name."""
+    text = f"# What was measured: {name}\n\n{machine()}\n{text}"
+    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def runs(name, title, label):
+    """Return the numbers of single training runs below a table of results, a list of float."""
+    _, _, section = (RESULTS / f"{name}.md").read_text(encoding="utf-8").partition(f"\n### {title}\n")
+    (line,) = re.findall(rf"^- {re.escape(label)}: (.+)$", section.partition("\n### ")[0], re.MULTILINE)
+    return [float(number) for number in line.split()]

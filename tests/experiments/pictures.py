@@ -1,9 +1,10 @@
 """The pictures of trained models. `draw` draws them, and by_formula.py's and diagrams.py's, into images/.
 
 One model is that of the page to play with, so a picture shows what a reader finds there, and nothing is
-trained. What ten training runs have in common is drawn from those of a trainings.ModelCache.
+trained. What ten training runs have in common is drawn from those of the experiments.
 
-    python -m tests.experiments.pictures        (draws all that need no training)
+    python -m tests.experiments.pictures           (draws all that need no training)
+    python -m tests.experiments.pictures --all     (also those of many models; trains what is missing)
 """
 
 import argparse
@@ -17,22 +18,11 @@ import matplotlib.pyplot as pyplot
 import matplotlib.ticker
 import numpy as np
 
-from . import (
-    by_formula,
-    diagrams,
-    lesson_1,
-    lesson_2,
-    lesson_3,
-    measuring,
-    play,
-    programs,
-    results,
-    transformer,
-)
+from . import by_formula, diagrams, edits, measuring, play, programs, task_1, task_2, task_3, transformer
 from .drawing import GREY, INK, LINE, MORE, SIZE, VALUE, WEIGHT, new_chart, new_page, save, short
 
 TEN, BRIGHT = range(1, 11), matplotlib.colormaps["viridis"]  # Heatmaps are those of the programs.
-SHOWN = {1: lesson_1.SHOWN, 2: "BAAC BABAC", 3: "BBABCCABCAB"}  # The sequences that the lessons show.
+SHOWN = {1: task_1.SHOWN, 2: "BAAC BABAC", 3: "BBABCCABCAB"}  # The sequences that the pages show.
 COUNTS = ("0: count of A", "1: count of B", "2: count of C")
 TEXT = "Anna dog Ben cat Cleo owl Dan hen Ben"
 PETS, QUESTION, RIGHT = np.arange(1, 8, 2), 8, 3  # Places in TEXT; each pet's name stands before it.
@@ -44,43 +34,43 @@ def draw_band(plane, points, curves, colour, **look):
     plane.plot(points, np.median(curves, axis=0), color=colour, linewidth=4, **look)
 
 
-# --- Lesson 1 -------------------------------------------------------------------------------------------
+# --- Task 1 -------------------------------------------------------------------------------------------
 
 
-def lineup(cache):
+def lineup():
     """Return three heatmaps of one sequence without their names: flat, learnt, nearly perfect."""
     page, inputs = new_page(13.3), measuring.spell(1, SHOWN[1]).inputs
     names = SHOWN[1].replace(" ", "␣")
-    for number, setup in enumerate(lesson_1.LINEUP.values()):
-        weights = np.median([model(inputs)[1][0].numpy() for model in cache.models(setup, TEN)], axis=0)
+    for number, setup in enumerate(task_1.LINEUP.values()):
+        weights = np.median([model(inputs)[1][0].numpy() for model in edits.models(setup, TEN)], axis=0)
         top = 0.5 + 4.4 * number
         page.write(0.3, top, f"Model {number + 1}", to="right", weight="bold")
         page.draw_cells(4.6, top + 0.65, weights, BRIGHT, names, COUNTS, 1.1, full=0.5, size=SIZE - 1)
     return page.figure
 
 
-def counting_curve(cache):
+def counting_curve():
     """Return how the total weight of output step 0 on 'A' grows with their number: formula and measured."""
-    models, points = cache.models(lesson_1.setup(), TEN), np.arange(11)
-    ratios = np.log([lesson_1.interventions.ratios(model) for model in models])
-    formula = lesson_1.weight_formula(points, *np.exp(np.median(ratios, axis=0)))
+    models, points = edits.models(task_1.setup(), TEN), np.arange(11)
+    ratios = np.log([task_1.ratios(model) for model in models])
+    formula = task_1.weight_formula(points, *np.exp(np.median(ratios, axis=0)))
     titles = "How a weight counts", "How many of the ten letters are 'A's", "Total weight on the 'A's"
     plane = new_chart(*titles, xticks=points, xlim=(-0.3, 10.3), ylim=(-0.03, 1.05))
     plane.plot(points, points / 10, "--", color=GREY, linewidth=3)
     plane.plot(points, formula, color=WEIGHT, linewidth=4)
     for model in models:
-        measured = lesson_1.interventions.weight_by_count(model)
+        measured = task_1.weight_by_count(model)
         plane.plot(points, measured, "o", color="none", markeredgecolor=INK, markersize=13)
     plane.write(6.2, 0.5, "equal weights", GREY, to="right")
     plane.write(3.2, 0.76, "the formula (line),\nten models (circles)", WEIGHT, to="left", weight="bold")
     return plane.figure
 
 
-def step_3(cache):
+def step_3():
     """Return to which output steps the difference attends, over A − B."""
     points = np.arange(-6, 7)
-    models = cache.models(lesson_2.ASKING, TEN)
-    weights = np.array([lesson_2.weights_over_difference(model, points) for model in models])
+    models = edits.models(task_2.ASKING, TEN)
+    weights = np.array([task_2.weights_over_difference(model, points) for model in models])
     titles = "What the difference step attends to (ten models)", "A − B", "Self-attention weight"
     plane = new_chart(*titles, xticks=points[::2], ylim=(-0.03, 1))
     plane.set_xticks(points[::2], [short(point) for point in points[::2]])
@@ -94,7 +84,7 @@ def step_3(cache):
     return plane.figure
 
 
-# --- Lesson 3 -------------------------------------------------------------------------------------------
+# --- Task 3 -------------------------------------------------------------------------------------------
 
 
 def trace():
@@ -115,7 +105,7 @@ def trace():
     return page.figure
 
 
-def losses(cache):
+def losses():
     """Return the loss curves without and with positions, and the bound."""
     titles = "Positions make the difference (ten runs each)", "Training step", "Loss"
     plane = new_chart(*titles, yscale="log", xticks=range(0, 2001, 500), ylim=(0.003, 4))
@@ -123,10 +113,10 @@ def losses(cache):
     plane.yaxis.set_major_formatter("{x:g}")
     plane.xaxis.set_major_formatter("{x:,.0f}")
     plane.minorticks_off()
-    for setup, colour in ((lesson_3.PLAIN, MORE[0]), (lesson_3.POSITIONS, MORE[1])):
-        curves = [np.transpose(cache.losses(setup, seed))[1] for seed in TEN]
+    for setup, colour in ((task_3.PLAIN, MORE[0]), (task_3.POSITIONS, MORE[1])):
+        curves = [np.transpose(edits.losses(setup, seed))[1] for seed in TEN]
         draw_band(plane, range(50, 2001, 50), curves, colour)
-    plane.axhline(lesson_3.bound()[0], color=INK, linestyle="--", linewidth=3)
+    plane.axhline(task_3.bound()[0], color=INK, linestyle="--", linewidth=3)
     plane.write(1300, 1.8, "without positions", "#a8507f", weight="bold")
     plane.write(900, 0.04, "with positions", "#2a7fae", to="left", weight="bold")
     plane.write(1100, 0.55, "the least possible without order", to="right")
@@ -141,7 +131,7 @@ def heads():
 
     In layer 1 that in which pets find their names, in layer 2 that in which the question finds its pet.
     """
-    known = transformer.program().vocabulary(4)
+    known = programs.load("transformer").vocabulary(4)
     weights = play.weights("transformer", [known.index(word) for word in TEXT.split()])
     of_pets, of_question = weights["block_1/attention"], weights["block_2/attention"]
     best = of_pets[:, PETS, PETS - 1].mean(axis=1).argmax()
@@ -193,13 +183,13 @@ def transformer_heads():
     return page.figure
 
 
-def transformer_losses(cache):
+def transformer_losses():
     """Return the loss of some training runs, each the mean of 50 training steps, and the lowest possible."""
     titles = "Six training runs", "Training step", "Loss"
     plane = new_chart(*titles, ylim=(0.8, 1.8), xlim=(0, 1550), xticks=range(0, 1501, 500))
     plane.xaxis.set_major_formatter("{x:,.0f}")
     for seed in range(1, 7):
-        plane.plot(*np.transpose(cache.losses(transformer.AS_IT_IS, seed)), color=MORE[1], linewidth=3)
+        plane.plot(*np.transpose(edits.losses(transformer.AS_IT_IS, seed)), color=MORE[1], linewidth=3)
     plane.axhline(transformer.lowest_loss(4), color=INK, linestyle="--", linewidth=3)
     plane.write(30, 0.837, f"the lowest possible, {transformer.lowest_loss(4):.3f}", to="right")
     return plane.figure
@@ -224,7 +214,7 @@ def choosing():
         plane.set_xlabel("right", size=SIZE, labelpad=8)
         plane.axvline(100 * transformer.guesser(pairs), color=INK, linestyle="--", linewidth=2.5)
         for row, (name, label) in enumerate(RUNS.items()):
-            rights = results.runs("lesson_3_transformer", title, label)
+            rights = measuring.runs("transformer", title, label)
             colour = WEIGHT if row < 2 else GREY
             apart = row + np.resize((0, 0.18, -0.18), len(rights))  # Else equal ones hide each other.
             plane.plot(rights, apart, "o", color=colour, markersize=15, alpha=0.5, mew=0)
@@ -251,12 +241,7 @@ HEATMAPS = (
         "encoder_decoder_attention_pos_enc positional_encoding_pos_enc",
     ),
 )
-OF_MANY = {  # Those of __main__.LESSONS.
-    "1": (lineup, counting_curve),
-    "2": (step_3,),
-    "3": (losses,),
-    "3_transformer": (transformer_losses,),
-}
+OF_MANY = {1: (counting_curve,), 2: (step_3,), 3: (losses,), "transformer": (lineup, transformer_losses)}
 
 
 def draw_small_heatmaps():
@@ -291,20 +276,19 @@ def draw_heatmaps():
                 shutil.copy(f"{folder}/{picture}.png", programs.script(task).parent / "images")
 
 
-def draw(numbers=(), cache=None):
-    """Draw all pictures that need no training, and those of lessons from models of a trainings.ModelCache."""
-    for pictures in (by_formula.PICTURES, diagrams.PICTURES, OF_ONE_MODEL):
+def draw(every=False):
+    """Draw all pictures that need no training, or every picture."""
+    for pictures in (by_formula.PICTURES, diagrams.PICTURES, OF_ONE_MODEL, *[OF_MANY] * every):
         for task, of_task in pictures.items():
             for picture in of_task:
                 save(picture(), task, picture.__name__)
     draw_heatmaps()
     draw_small_heatmaps()
-    for number in numbers:
-        for picture in OF_MANY.get(number, ()):
-            beyond = picture in (lineup, transformer_losses)
-            save(picture(cache), "transformer" if beyond else int(number[0]), picture.__name__)
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser("python -m tests.experiments.pictures", description=__doc__).parse_args()
-    draw()
+    parser = argparse.ArgumentParser(
+        "python -m tests.experiments.pictures", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("--all", action="store_true", help="also those of many models")
+    draw(parser.parse_args().all)

@@ -1,22 +1,26 @@
-"""The models of the page to play with: checkpoints of seed 1, from which the page is built."""
+"""The models of the page to play with: checkpoints of seed 1, from which the page is built.
+
+python -m tests.experiments.play        (trains what is missing and puts all into the page)
+"""
 
 import runpy
 
+import formula
 import numpy as np
 
-from . import formula, lesson_1, lesson_2, lesson_3, programs, trainings
+from . import edits, programs, task_1, task_2, task_3, transformer
 
 FOLDER = programs.BEYOND / "play"
 MODELS = {  # The page has a title and a task for each of these names.
-    "counting": lesson_1.setup(),
-    "counting_equal": lesson_1.setup("A"),
-    "counting_fixed": lesson_1.setup("B"),
-    "difference": lesson_2.PLAIN,
-    "difference_self_att": lesson_2.ASKING,
-    "signal": lesson_3.PLAIN,
-    "signal_pos_enc": lesson_3.POSITIONS,
-    "signal_no_encoder": lesson_3.LOOKING,
-    "transformer": trainings.Setup("transformer", None, ""),
+    "counting": task_1.setup(),
+    "counting_equal": task_1.setup("A"),
+    "counting_fixed": task_1.setup("B"),
+    "difference": task_2.PLAIN,
+    "difference_self_att": task_2.ASKING,
+    "signal": task_3.PLAIN,
+    "signal_pos_enc": task_3.POSITIONS,
+    "signal_no_encoder": task_3.LOOKING,
+    "transformer": transformer.AS_IT_IS,
 }
 
 
@@ -39,10 +43,14 @@ def weights(name, inputs):
     return {name: one for name, (one,) in model.weights.items()}
 
 
-def embed(cache):
+def embed():
     """Put the models into the page in place of those that are there; train what is missing."""
-    cache.train([(setup, [1]) for setup in MODELS.values()])
+    edits.train_all([(setup, [1]) for setup in MODELS.values()])
     for name, setup in MODELS.items():
-        checkpoint = cache.checkpoint(setup, 1).read_bytes()
-        (FOLDER / "checkpoints" / f"{name}.npz").write_bytes(checkpoint)
+        (checkpoint,) = edits.folder(setup, 1).glob("*.npz")
+        (FOLDER / "checkpoints" / f"{name}.npz").write_bytes(checkpoint.read_bytes())
     runpy.run_path(str(FOLDER / "build.py"), run_name="__main__")
+
+
+if __name__ == "__main__":
+    embed()

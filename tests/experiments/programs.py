@@ -1,10 +1,9 @@
-"""Finds the programs of the lessons and loads them as modules."""
+"""Finds the programs and loads them as modules."""
 
 import functools
 import importlib.util
 import json
 import pathlib
-import sys
 
 import numpy as np
 
@@ -29,16 +28,11 @@ def script(task):
 
 @functools.cache
 def load(program):
-    """Return a program, one of SCRIPTS or a path, as a module; it finds what it imports from beside it."""
+    """Return a program, one of SCRIPTS or a path, as a module."""
     path = script(program) if program in SCRIPTS else program
     specification = importlib.util.spec_from_file_location(f"{path.stem} of {path.parent.name}", path)
     module = importlib.util.module_from_spec(specification)
-    sys.path.insert(0, str(path.parent))
-    sys.modules.pop("main", None)  # That of another folder.
-    try:
-        specification.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(path.parent))
+    specification.loader.exec_module(module)
     return module
 
 

@@ -4,17 +4,18 @@ import collections
 import math
 import types
 
+import formula
 import numpy as np
 
-from . import formula, measuring, programs, trainings
+from . import edits, measuring, programs
 
 TASK, HEADS = "transformer", 4
 FIVE, TEN, TWENTY = range(1, 6), range(1, 11), range(1, 21)
 
 
 def setup(edit=None, flags=""):
-    """Return a trainings.Setup of this program."""
-    return trainings.Setup(TASK, edit, flags)
+    """Return an edits.Setup of this program."""
+    return edits.Setup(TASK, edit, flags)
 
 
 AS_IT_IS, UNMASKED = setup(), setup("J")
@@ -41,11 +42,7 @@ TABLES = {  # What a page calls a column, and rows of (setup, seeds).
     "eight pairs, 2,000 steps": looks(EIGHT, FIVE) | looks(EIGHT, TEN, ["as it is"]),
     "eight pairs, 4,000 steps": looks("--pairs 8 --steps 4000", TEN, ["as it is"]),
     "eight pairs, 10,000 steps": looks("--pairs 8 --steps 10000", FIVE, SLOW),
-    "right": {
-        "H: no dense layers in the blocks": (setup("H"), FIVE),
-        "`--heads 1`": (setup(flags="--heads 1"), FIVE),
-        "I: no positions": (setup("I"), FIVE),
-    },
+    "right": {"I: no positions": (setup("I"), FIVE)},
 }
 SETUPS = [row for rows in TABLES.values() for row in rows.values()] + [(UNMASKED, FIVE)]
 
@@ -91,15 +88,10 @@ def texts_of(model, samples=10000):
         .asked: int (samples,), which of the pairs that is.
     """
     pairs = model.embedding.input_dim // 4
-    words = program().next_batch(np.random.default_rng(1000), pairs, samples, introduced=pairs)
+    words = programs.load(TASK).next_batch(np.random.default_rng(1000), pairs, samples, introduced=pairs)
     first = 2 * pairs
     asked = (words[:, :first:2] == words[:, first, None]).argmax(axis=-1)
     return types.SimpleNamespace(words=words, first=first, asked=asked, pairs=pairs)
-
-
-def program():
-    """Return transformer.py, as it is, as a module."""
-    return programs.load(TASK)
 
 
 def outputs(model, words):
@@ -235,23 +227,26 @@ def compare_scores(title, groups, each=False, head="right"):
     measuring.compare(title, ["", head], groups, lambda model: [right(model)], "%", each=each)
 
 
-def report(cache):
-    """Print the figures of the transformer page and its laboratory, with a trainings.ModelCache."""
+def report():
+    """Print the figures of the transformer."""
     cases = {4: "four pairs", 8: "eight pairs"}
     rows = [[text, f"{guesser(pairs):.2%}", f"{lowest_loss(pairs):.4f}"] for pairs, text in cases.items()]
     measuring.table("By counting", ["", "the guesser is right", "the lowest loss"], rows)
     for head, rows in TABLES.items():
-        compare_scores(head, {label: cache.models(*row) for label, row in rows.items()}, each=True, head=head)
-    models, first_equal = cache.models(AS_IT_IS, TEN), cache.models(setup("G 1"), FIVE)
-    groups = {"as it is": models, "J: no mask": cache.models(UNMASKED, FIVE)}
+        compare_scores(head, {label: edits.models(*row) for label, row in rows.items()}, each=True, head=head)
+    models, first_equal = edits.models(AS_IT_IS, TEN), edits.models(setup("G 1"), FIVE)
+    groups = {"as it is": models, "J: no mask": edits.models(UNMASKED, FIVE)}
     head = ["", "reads the whole text", "reads up to the question"]
     measuring.compare("Without a mask", head, groups, reading_and_writing, "%", "%")
     measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_equal, "%")
     head = ["", "first layer: a pet's weight on its owner's name, in the best head"]
     head += ["second layer: the question's weight on its pet, in the best head"]
-    groups = {"as it is": cache.models(AS_IT_IS, TWENTY), FIRST_EQUAL: first_equal}
+    groups = {"as it is": edits.models(AS_IT_IS, TWENTY), FIRST_EQUAL: first_equal}
     measuring.compare("Where heads attend", head, groups, where_heads_attend, *["{:.2f}"] * 2)
     head = ["G 1: shares exchanged", "says the last pet", "says the pet of the text"]
     measuring.compare_cases("Shares exchanged", head, first_equal, with_shares_exchanged, "%", "%")
     head = ["swapped", "says the other pet", "says the pet of the original text"]
     measuring.compare_cases("Swapped names", head, models, swapped, "%", "%")
+
+
+REPORTS = {"transformer": report}

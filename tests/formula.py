@@ -43,7 +43,7 @@ def of(model, factors=()):
 
 
 class Model:
-    """A model of the lessons, or a transformer, from the arrays of its checkpoint alone.
+    """A model of the tasks, or a transformer, from the arrays of its checkpoint alone.
 
     Args:
         arrays: dict of the checkpoint's arrays, by their names.
@@ -98,14 +98,14 @@ class Model:
         return self.normalize(f"{name}/layer_norm", self.dense(f"{name}/contract", expanded) + vectors)
 
     def decode(self, vectors):
-        """Return what the last layer of a lesson's model reads, (..., outputs, hidden)."""
+        """Return what the last layer of a task's model reads, (..., outputs, hidden)."""
         decoding = self.attend("attention", self.arrays["query"][0], vectors)
         if "self_attention/layer_norm/gamma" in self.arrays:
             decoding = self.attend("self_attention", decoding, decoding)
         return decoding
 
     def lesson(self, inputs):
-        """Return the chances of each answer of a lesson's model to one-hot inputs (..., length, letters)."""
+        """Return the chances of each answer of a task's model to one-hot inputs (..., length, letters)."""
         return softmax(self.dense("logits_layer", self.decode(self.encode(self.embed(inputs)))))
 
     def answers(self, decoded):
