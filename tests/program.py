@@ -101,7 +101,7 @@ def output_of(task, *flags, **options):
 
 
 def load_model(task, savepath):
-    """Return the only model in a folder."""
+    """Return the model in a file, or the only one in a folder."""
     return programs.load_model(load(task), checkpoint(savepath))
 
 
@@ -109,8 +109,8 @@ def load_model(task, savepath):
 
 
 def checkpoint(savepath):
-    """Return the path of the only model in a folder."""
-    (path,) = savepath.glob("*.npz")
+    """Return the path of the only model in a folder; a file is its own."""
+    (path,) = savepath.glob("*.npz") if savepath.is_dir() else [savepath]
     return path
 
 
