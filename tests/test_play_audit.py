@@ -26,7 +26,6 @@ EXPECTED = [
     ("color-contrast", "#models.old *, #stage.old *"),  # What is faded after a wrong letter.
     ("heading-order", "#vote h3, #train h3"),  # They follow a h1.
 ]
-NEEDED = "`pip install -r tests/requirements.txt`"
 # Open what can be opened, as with a vote that is wrong and a cell that is chosen.
 OPEN = """
     for (const part of document.querySelectorAll("main > :not([hidden]) details")) {
@@ -50,7 +49,9 @@ AUDIT = """
 @pytest.fixture(scope="module")
 def axe():
     """Return the script of axe-core, from its package on PyPI."""
-    pytest.importorskip("axe_core_python", reason=f"{NEEDED} brings axe-core-python, on Python 3.10+")
+    pytest.importorskip(
+        "axe_core_python", reason="`pip install -r tests/requirements.txt` brings axe-core-python"
+    )
     return (importlib.resources.files("axe_core_python") / "axe.min.js").read_text("utf-8")
 
 

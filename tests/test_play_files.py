@@ -27,6 +27,15 @@ def described(path, settings=None, **changes):
     return rewritten(path, description=json.dumps(description))
 
 
+def shortened(path):
+    """Return the bytes of a checkpoint whose query lacks its last number, against its header."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(file, "w") as archive:
+        for name in whole.namelist():
+            archive.writestr(name, whole.read(name)[: -4 if name == "query.npy" else None])
+    return file.getvalue()
+
+
 def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page):
     """The line names the file, and of a model of an edited program what is strange about it."""
     page.visit("#model=counting")
@@ -42,6 +51,7 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page
         whole[:400] + bytes([whole[400] ^ 1]) + whole[401:]: "",
         whole.replace(b"PK\x01\x02", b"PK\x01\x03", 1): "",  # Where the list of files begins.
         archive.getvalue(): "",
+        shortened(saved): "query",
         compressed.getvalue(): "compress",
         rewritten(saved, description=None): "",
         rewritten(saved, description="{"): "",
