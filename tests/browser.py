@@ -1,91 +1,85 @@
-"""The page to play with in a real browser, as a user has it before them; the fixtures of its tests."""
+"""The page to play with in a real browser: what its tests see there and do there."""
 
 import base64
-import json
 import os
 import shutil
 
+import formula  # The tests of the page take it from here.
 import numpy as np
 import program
 import pytest
-from experiments import play
 from selenium import common, webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import ui
 
-PAGE = program.BEYOND / "play.html"
-# By preference the shell, which is the same browser without what is around a page, and faster for that.
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
-FLAGS = (
-    "--headless",
-    "--window-size=1280,900",  # 757 of them for the page.
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-sync",
-    "--disable-quic",
-    "--disable-background-networking",
-    "--disable-component-update",
+PAGE, SOURCES = program.BEYOND / "play.html", program.BEYOND / "play"
+CHECKPOINTS = {path.stem: path for path in sorted(SOURCES.glob("checkpoints/*.npz"))}  # Those in the page.
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # The first is the fastest.
+FLAGS = ("headless", "window-size=1280,900", "no-sandbox", "disable-gpu", "disable-background-networking")
+MISSING = (
+    "the tests of play.html need Chrome or Chromium with its driver; install both, on Debian with "
+    "`apt-get install chromium chromium-driver`, and run the tests again"
 )
 SEEN = """
     const all = (part, query) => [...part.querySelectorAll(query)];
-    const rows = (table) => all(table, "tr").slice(1).map((row) => all(row, "td").map(weightOf));
-    const weightOf = (cell) => Number(cell.dataset.weight);
-    const items = all(document, "#answers [data-answer]");
-    const sliders = all(document, "#stage [type=range]");
+    const rows = (table) => all(table, "tr").slice(1)
+        .map((row) => all(row, "td").map((cell) => Number(cell.dataset.weight)));
     const headOf = (table) => Number(table.id.split(" ").pop());
     const tables = (slider) => all(slider.closest("section"), "table")
         .sort((one, other) => headOf(one) - headOf(other)).map(rows);
+    const items = all(document, "#answers [data-answer]");
     return {
         answers: items.map((item) => item.querySelector("b").textContent),
         chances: items.map((item) => item.dataset.chances.split(" ").map(Number)),
         verdicts: items.map((item) => item.textContent),
-        weights: Object.fromEntries(sliders.map((slider) => [slider.id, tables(slider)])),
+        weights: Object.fromEntries(all(document, "#stage [type=range]").map((one) => [one.id, tables(one)])),
         message: document.getElementById("message").textContent,
         letters: document.getElementById("letters").value,
-        shown: all(document, "main > section").filter((view) => view.offsetParent).map((view) => view.id),
+        shown: all(document, "main > section").filter((view) => view.offsetParent).map((view) => view.id)[0],
     };
-"""
-COLOURS = """
-    const parts = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
-    const cells = [...document.querySelectorAll(arguments[0])];
-    const styles = cells.map((cell) => getComputedStyle(cell));
-    return [cells.map((cell) => Number(cell.dataset.weight)),
-        styles.map((style) => parts(style.backgroundColor)), styles.map((style) => parts(style.color))];
 """
 DROP = """
     const bytes = Uint8Array.from(atob(arguments[0]), (letter) => letter.charCodeAt(0));
     const dataTransfer = new DataTransfer();
     dataTransfer.items.add(new File([bytes], "mine.npz"));
-    return ["dragover", "drop"].map((type) => {
+    for (const type of ["dragover", "drop"]) {
         const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
         document.querySelector("footer").dispatchEvent(event);
-        return [event.defaultPrevented, getComputedStyle(document.body).outlineStyle !== "none"];
-    });
+    }
 """
-CALM = {"name": "prefers-reduced-motion", "value": "reduce"}
-USUAL = {  # What a test may have set, as it is without that.
-    "Emulation.clearDeviceMetricsOverride": {},
-    "Emulation.setTouchEmulationEnabled": {"enabled": False},
-    "Emulation.setEmulatedMedia": {"media": "", "features": [CALM]},  # Movement takes a browser's time.
-    "Emulation.setScriptExecutionDisabled": {"value": False},
-}
+MIDDLE = """
+    arguments[0].scrollIntoView({ block: "center" });
+    const { x, y, width, height } = arguments[0].getBoundingClientRect();
+    return [x + width / 2, y + height / 2];
+"""
+CALM = {"name": "prefers-reduced-motion", "value": "reduce"}  # Movement takes a test's time.
 
 
 class Page:
     """The page in a browser, as a user has it before them."""
 
-    def __init__(self, driver):
-        self.driver = driver
-        self.visits = 0
+    def __init__(self):
+        self.visits, self.options = 0, webdriver.ChromeOptions()
+        for flag in FLAGS:
+            self.options.add_argument(f"--{flag}")
+        self.options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.options.binary_location = next(filter(None, map(shutil.which, BROWSERS)), "")
+        self.start()
+
+    def start(self):
+        """Start the browser."""
+        service = webdriver.ChromeService(shutil.which("chromedriver"))
+        self.driver = webdriver.Chrome(self.options, service)
 
     def reset(self):
         """Forget what another test has set and left, and show nothing."""
-        for name, parameters in USUAL.items():
-            self.command(name, **parameters)
+        self.command("Emulation.clearDeviceMetricsOverride")
+        self.command("Emulation.setTouchEmulationEnabled", enabled=False)
+        self.command("Emulation.setEmulatedMedia", media="", features=[CALM])
         self.js("if (location.protocol === 'file:') { sessionStorage.clear(); }")  # It has the vote.
         self.driver.get("about:blank")
+        self.driver.get_log("browser")
 
     def visit(self, address=""):
         """Open the page anew; without another name, one would only go elsewhere in it."""
@@ -93,23 +87,22 @@ class Page:
         self.driver.get(f"{PAGE.as_uri()}?{self.visits}{address}")
 
     def command(self, name, **parameters):
-        """Send a command of the Chrome DevTools Protocol; what USUAL names holds until the test ends."""
+        """Send a command of the Chrome DevTools Protocol; what it sets holds until the test ends."""
         self.driver.execute_cdp_cmd(name, parameters)
 
-    def screen(self, width, height=844, mobile=True):
-        """Have a screen of this size, in pixels."""
-        size = {"width": width, "height": height, "screenWidth": width, "screenHeight": height}
-        self.command("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=mobile)
-        self.wait(lambda: self.js("return screen.width") == width)  # Under load, that takes a moment.
-        self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
-
-    def move(self):
-        """Be a user who has nothing against movement."""
-        self.command("Emulation.setEmulatedMedia", features=[])
+    def phone(self):
+        """Be on a phone: a narrow screen, and fingers."""
+        size = {"width": 390, "height": 844, "screenWidth": 390, "screenHeight": 844}
+        self.command("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=True)
+        self.command("Emulation.setTouchEmulationEnabled", enabled=True)
 
     def js(self, script, *arguments):
         """Run a script and return what it returns."""
         return self.driver.execute_script(script, *arguments)
+
+    def wait(self, condition, seconds=60):
+        """Wait until the condition, a function, is true, and return what it returned."""
+        return ui.WebDriverWait(self.driver, seconds, 0.05).until(lambda _: condition())
 
     # --- What there is
 
@@ -136,19 +129,7 @@ class Page:
 
     def value(self, name):
         """Return what stands in a field, a slider or a menu."""
-        return self.find(name).get_attribute("value")
-
-    def is_on(self, name):
-        """Return whether the button with this id does something."""
-        return self.find(name).get_attribute("aria-disabled") != "true"
-
-    def box(self, element):
-        """Return where an element is in the window, a dict: left, right, top, bottom and so on."""
-        return self.js("return arguments[0].getBoundingClientRect().toJSON()", element)
-
-    def colours(self, query):
-        """Return weights of cells, (cells,), their colours and those of their numbers, (cells, 3)."""
-        return [np.array(each) for each in self.js(COLOURS, query)]
+        return self.find(name).get_property("value")
 
     def seen(self):
         """Return what is on the page, a dict: answers, chances, weights for each slider, and so on."""
@@ -159,17 +140,11 @@ class Page:
         """What stands after the # in the address."""
         return self.driver.current_url.partition("#")[2]
 
-    def wait(self, condition, seconds=60):
-        """Wait until the condition, a function, is true, and return what it returned."""
-        return ui.WebDriverWait(self.driver, seconds, 0.05).until(lambda _: condition())
-
     def accuracy(self):
         """Return how many of 1,000 sequences are right, as soon as it is not greyed out."""
         told = self.find("accuracy")
         self.wait(lambda: "old" not in told.get_attribute("class").split())
-        right = int(told.get_attribute("data-right"))
-        assert f"{right:,}" in told.text
-        return right
+        return int(told.get_attribute("data-right"))
 
     # --- What one does
 
@@ -182,13 +157,31 @@ class Page:
         """Replace the letters."""
         self.find(field).send_keys(Keys.CONTROL, "a", Keys.NULL, text or Keys.DELETE)
 
+    def drag(self, start, end):
+        """Drag one element onto another with the mouse."""
+        webdriver.ActionChains(self.driver, duration=0).drag_and_drop(start, end).perform()
+
+    def swipe(self, start, *way):
+        """Draw a finger from the middle of an element along steps, each [right, down] in pixels."""
+        x, y = self.js(MIDDLE, start)
+        for number, (right, down) in enumerate([(0, 0), *way]):
+            point, kind = {"x": x + right, "y": y + down}, "touchMove" if number else "touchStart"
+            self.command("Input.dispatchTouchEvent", type=kind, touchPoints=[point])
+        self.command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    def way(self, start, end):
+        """Return how far it is from one element to another, [right, down], between their middles."""
+        boxes = [one.rect for one in (start, end)]
+        (x, y), (to_x, to_y) = ((box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes)
+        return to_x - x, to_y - y
+
     def go(self, view):
         """Go to a view, by the navigation."""
         self.one(f"nav [href='#{view}']").click()
 
-    def choose(self, name):
-        """Choose a model in the menu."""
-        ui.Select(self.find("model")).select_by_value(name)
+    def choose(self, name, menu="model"):
+        """Choose something in a menu, by its value."""
+        ui.Select(self.find(menu)).select_by_value(name)
 
     def turn(self, factors):
         """Move sliders, a dict from their ids to where they go."""
@@ -204,51 +197,90 @@ class Page:
         return self.seen()["message"]
 
     def drop(self, path):
-        """Drop a checkpoint, mine.npz, onto the foot of the page, which takes it and shows that it will."""
-        assert self.js(DROP, base64.b64encode(path.read_bytes()).decode()) == [[True, True], [True, False]]
+        """Drop a checkpoint, mine.npz, onto the foot of the page."""
+        self.js(DROP, base64.b64encode(path.read_bytes()).decode())
 
 
-def checkpoint(name):
-    """Return the path of the checkpoint of a model that is in the page, one of play.MODELS."""
-    return play.FOLDER / "checkpoints" / f"{name}.npz"
+class Reference(formula.Model):
+    """A model of the page by its formula.
+
+    Args:
+        path: of its checkpoint.
+
+    Attributes:
+        task: 1, 2, 3 or "transformer".
+        known: its letters, a str, or its words, a list.
+        moves: dict from (name of an attention, head) to a list of (row, from, to): weight moved by hand.
+    """
+
+    def __init__(self, path):
+        arrays, description = program.read(path)
+        super().__init__(arrays)
+        self.settings, self.moves = description["settings"], {}
+        self.task = {name: task for task, name in program.TASKS.items()}.get(
+            description["task"], "transformer"
+        )
+        words = program.load("transformer").vocabulary
+        is_text = self.task == "transformer"
+        self.known = (
+            words(self.settings["pairs"])
+            if is_text
+            else program.alphabet(self.task, self.settings["vocab_size"])
+        )
+        self.is_fixed = path.stem == "counting_fixed"
+
+    def mix(self, name, query, key, value, mask=True):
+        """As in formula.Model, with the weights moved by hand."""
+        means = super().mix(name, query, key, value, mask)
+        moves = self.moves.get((name, len(self.weights[name]) - 1), ())
+        weights = self.weights[name][-1]
+        for row, start, end in moves:
+            weights[row, end] += weights[row, start]
+            weights[row, start] = 0
+        return weights @ value if moves else means
+
+    def __call__(self, text, factors=()):
+        """Return the chances of each answer to letters or words, and the weights of each attention."""
+        places = [self.known.index(token) for token in text]
+        self.weights, self.factors = {}, dict(factors)
+        if self.task == "transformer":
+            chances = self.transformer(self.settings, places)
+        elif self.is_fixed:
+            chances = self.fixed(np.eye(len(self.known))[places], 100)
+        else:
+            chances = self.lesson(np.eye(len(self.known))[places])
+        return chances, self.weights
 
 
-def write_random(path, task, settings):
-    """Write a checkpoint whose weights are random, and return its arrays, a dict."""
-    module, generator, arrays = program.load(task), np.random.default_rng(0), {}
-    kind = getattr(module, "AttentionModel", None) or module.Transformer
-    for weight in kind(**settings).weights:
-        numbers = generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path)
-        arrays[weight.path.removeprefix("model/")] = numbers.astype(np.float32)
-    description = {"task": program.TASKS.get(task, "Transformer"), "step": 1, "settings": settings}
-    np.savez(path, description=json.dumps(description), **arrays)
-    return arrays
+def save_random(path, task, settings):
+    """Save a model with random weights as its program does, and return the Keras model."""
+    module, generator = program.load(task), np.random.default_rng(0)
+    model = (getattr(module, "AttentionModel", None) or module.Transformer)(**settings)
+    for weight in model.weights:
+        weight.assign(generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path))
+    module.save(model, settings, 1, path)
+    return model
 
 
 @pytest.fixture(scope="session")
 def browser():
-    """Return the page in a Chromium without a window."""
-    options = webdriver.ChromeOptions()
-    for flag in FLAGS:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    options.binary_location = next(filter(None, map(shutil.which, BROWSERS)), "")
+    """Return a Chromium without a window; it is skipped, and says how to get one, where there is none."""
     os.environ["SE_OFFLINE"] = "true"  # Take the driver that is there, and download none.
     try:
-        driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+        page = Page()
     except common.WebDriverException as error:
-        advice = (
-            "install Chrome or Chromium and its driver, such as with apt-get install chromium chromium-driver"
-        )
-        pytest.skip(f"there is no browser; {advice} ({type(error).__name__})")
-    yield Page(driver)
-    driver.quit()
+        pytest.skip(f"{MISSING} ({type(error).__name__})")
+    yield page
+    page.driver.quit()
 
 
 @pytest.fixture
 def page(browser):
-    """Return the page, which a test then visits. Nothing moves; in the end, nothing may have been thrown."""
-    browser.reset()
-    browser.driver.get_log("browser")
+    """Return the page, which a test then visits. In the end, nothing may have been thrown."""
+    try:
+        browser.reset()
+    except common.WebDriverException:  # Lost, as happens on a machine that is busy.
+        browser.start()
+        browser.reset()
     yield browser
     assert browser.driver.get_log("browser") == []

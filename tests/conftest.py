@@ -1,7 +1,6 @@
 """What the tests share: one trained model of each variant, and of the transformer."""
 
 import functools
-import gc
 import os
 import pathlib
 import shutil
@@ -12,7 +11,6 @@ import filelock
 import program
 import pytest
 
-gc.disable()  # As in the programs, until all is imported.
 pytest_plugins = ["browser", "drawings", "names_and_pets"]
 
 # Where there is a display, --plot would open windows and wait until somebody closes them.
@@ -21,26 +19,11 @@ os.environ["MATPLOTLIBRC"] = str(pathlib.Path(__file__).with_name("matplotlibrc"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_finish():
-    """Collect garbage from now on, but for what was imported."""
-    gc.freeze()
-    gc.enable()
-
-
-@pytest.fixture(autouse=True)
-def no_figures_left():
-    """Close what a test has drawn, as the end of a program does; matplotlib warns of more than twenty."""
-    from matplotlib import pyplot  # Not before MATPLOTLIBRC is set.
-
-    yield
-    pyplot.close("all")
-
-
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     """Return a function from a variant's name to its training: .savepath, .plotpath and .stdout.
 
-    Tests run in several processes; the first that asks for a variant trains it for all.
+    Of several processes, the first that asks for a variant trains it for all.
     """
     base = tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base

@@ -27,10 +27,7 @@ def source(task):
 
 
 def start(task, *flags, python=(sys.executable,), **options):
-    """Start a program, one of SCRIPTS or a path, as a user does, and return its subprocess.Popen.
-
-    The options are those of Popen; a variable of the environment that is None is left out.
-    """
+    """Start a program, one of SCRIPTS or a path; return its Popen. A variable that is None is left out."""
     path = script(task) if task in SCRIPTS else task
     usual = {"PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": ""}  # Else each line is flushed by itself.
     environment = {**os.environ, **usual, **options.pop("env", {})}
@@ -73,23 +70,19 @@ def refused(completed, status, *named):
 
 
 def in_process(task, *flags, compiled=True):
-    """Run main(argv) in this process and return a subprocess.CompletedProcess, as `run` does.
-
-    To compile takes longer than a few training steps, which do without it, and then round a little
-    differently.
-    """
-    load(task).tf.config.run_functions_eagerly(not compiled)
-    output, errors, status = io.StringIO(), io.StringIO(), 0
+    """Run main(argv) in this process, as `run` does; a few steps are faster when they are not compiled."""
+    module, output, errors, status = load(task), io.StringIO(), io.StringIO(), 0
+    module.plt.close("all")  # What another test has drawn; matplotlib warns of more than twenty.
+    module.tf.config.run_functions_eagerly(not compiled)
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         try:
-            load(task).main([str(flag) for flag in flags])
+            module.main([str(flag) for flag in flags])
         except SystemExit as end:  # As Python ends: a text goes to standard error.
             status = end.code
             if isinstance(status, str):
                 print(status, file=errors)
                 status = 1
-        finally:
-            load(task).tf.config.run_functions_eagerly(False)
+    module.tf.config.run_functions_eagerly(False)
     return subprocess.CompletedProcess(flags, status, output.getvalue(), errors.getvalue())
 
 
@@ -101,7 +94,7 @@ def output_of(task, *flags, **options):
 
 
 def load_model(task, savepath):
-    """Return the only model in a folder."""
+    """Return the model in a file, or the only one in a folder."""
     return programs.load_model(load(task), checkpoint(savepath))
 
 
@@ -109,8 +102,8 @@ def load_model(task, savepath):
 
 
 def checkpoint(savepath):
-    """Return the path of the only model in a folder."""
-    (path,) = savepath.glob("*.npz")
+    """Return the path of the only model in a folder; a file is its own."""
+    (path,) = savepath.glob("*.npz") if savepath.is_dir() else [savepath]
     return path
 
 
@@ -123,6 +116,8 @@ def files(folder):
     """Return the sorted names of the files in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
+
+# --- What they print --------------------------------------------------------------------------------------
 
 NUMBERS = r"\[\d+\.\d{1,3}(?:, \d+\.\d{1,3})*\]"
 PLOTS = r"(?:Plot saved to .+\.png\.\n)*"
@@ -156,18 +151,13 @@ def parse(output):
     match = OUTPUT.fullmatch(output)
     assert match, output
     mainly = re.findall(r"Input steps: \[([\d\s]+)\]", match["attention"])
+    numbers = ("norms", "samples", "length", "sequences", "steps")
     return {
         "input": "".join(re.findall(r"'(.)'", match["input"])),
-        "prediction": [int(count) for count in match["prediction"].split()],
-        "truth": [int(count) for count in match["truth"].split()],
-        "attention": rows(match["attention"]),
+        **{name: [int(count) for count in match[name].split()] for name in ("prediction", "truth")},
+        **{name: rows(match[name]) for name in ("attention", "self_attention")},
+        **{name: json.loads(match[name] or "[]") for name in numbers},
         "mainly": [[int(step) for step in steps.split()] for steps in mainly],
-        "self_attention": rows(match["self_attention"]),
-        "norms": json.loads(match["norms"] or "[]"),
-        "samples": int(match["samples"]),
-        "length": int(match["length"]),
-        "sequences": float(match["sequences"]),
-        "steps": float(match["steps"]),
     }
 
 
@@ -186,6 +176,5 @@ def solve(task, letters, vocab_size=3):
 
 def losses(output):
     """Return what a training has printed for each training step of a loss line, a dict from int to str."""
-    return {
-        int(step): loss for step, loss in re.findall(r"^Iteration (\d+) - Loss (.+)$", output, re.MULTILINE)
-    }
+    found = re.findall(r"^Iteration (\d+) - Loss (.+)$", output, re.MULTILINE)
+    return {int(step): loss for step, loss in found}

@@ -1,0 +1,98 @@
+"""Names, contrast and whatever else axe-core audits in each view of the page to play with; and the focus."""
+
+import importlib.resources
+import json
+
+import browser
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.keys import Keys
+
+VIEWS = {  # Addresses, and a field into which a wrong letter is typed.
+    "ask&attend=equal&move=7-1": None,
+    "row": None,
+    "row=signal": None,
+    "vote": None,
+    "vote=class": "vote_letters",
+    "model=difference_self_att": None,
+    "model=transformer": None,
+    "model": "letters",
+    "train": None,
+}
+LOOKS = {"light": {}, "dark": {"prefers-color-scheme": "dark"}, "phone": {}}
+# What is known and still to be mended: a rule of axe-core, and what its elements match.
+EXPECTED = [
+    ("aria-allowed-role", ".knob"),  # A button is no slider.
+    ("color-contrast", "#models.old *, #stage.old *"),  # What is faded after a wrong letter.
+    ("heading-order", "#vote h3, #train h3"),  # They follow a h1.
+]
+# Open what can be opened, as with a vote that is wrong and a cell that is chosen.
+OPEN = """
+    for (const part of document.querySelectorAll("main > :not([hidden]) details")) {
+        part.open = true;
+    }
+    if (Shell.view === Vote) {
+        Vote.reveal();
+    } else if (Shell.view === Models) {
+        Models.openSheet();
+    }
+"""
+AUDIT = """
+    const [expected, done] = arguments;
+    const isExpected = (rule, part) => expected.some(([name, query]) => name === rule && part.matches(query));
+    axe.run().then(({ violations }) => done(violations.flatMap(({ id, nodes }) =>
+        nodes.filter(({ target }) => !isExpected(id, document.querySelector(target[0])))
+            .map(({ html, failureSummary }) => [id, html.slice(0, 200), failureSummary]))));
+"""
+
+
+@pytest.fixture(scope="module")
+def axe():
+    """Return the script of axe-core, from its package on PyPI."""
+    pytest.importorskip(
+        "axe_core_python", reason="`pip install -r tests/requirements.txt` brings axe-core-python"
+    )
+    return (importlib.resources.files("axe_core_python") / "axe.min.js").read_text("utf-8")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_an_audit_by_axe_core_finds_nothing(look, axe, page):
+    if look == "phone":
+        page.phone()
+    features = [browser.CALM, *({"name": name, "value": value} for name, value in LOOKS[look].items())]
+    page.command("Emulation.setEmulatedMedia", features=features)
+    found = []
+    for view, field in VIEWS.items():
+        page.visit(f"#{view}")
+        page.js(OPEN)
+        page.wait(lambda: page.js("return Shell.view !== Vote || !document.getElementById('moral').hidden"))
+        if field:
+            page.find(field).send_keys("X")
+        page.js(axe)
+        found += [(view, *one) for one in page.driver.execute_async_script(AUDIT, EXPECTED)]
+    assert found == [], json.dumps(found, indent=1, ensure_ascii=False)
+
+
+STOPS = """
+    const isStop = (part) => part.tabIndex >= 0 && part.checkVisibility({ visibilityProperty: true })
+        && getComputedStyle(part).pointerEvents !== "none";
+    const all = document.querySelectorAll("a[href], button, input, select, summary, [tabindex]");
+    return [...all].filter(isStop);
+"""
+FOCUSED = """
+    const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+    return [document.activeElement, outlineStyle !== "none" && parseFloat(outlineWidth) >= 2];
+"""
+
+
+@pytest.mark.parametrize("view", ["ask", "row", "vote=class", "model", "model=transformer", "train"])
+def test_the_tab_key_reaches_all_that_can_be_used_and_one_sees_where_it_is(view, page):
+    page.visit(f"#{view}")
+    stops, reached = page.js(STOPS), []
+    assert len(stops) > 8
+    for _ in stops:
+        webdriver.ActionChains(page.driver).send_keys(Keys.TAB).perform()
+        part, is_seen = page.js(FOCUSED)
+        assert is_seen, part.get_attribute("outerHTML")
+        reached.append(part)
+    assert reached == stops

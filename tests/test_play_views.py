@@ -1,0 +1,559 @@
+"""Each view of the page to play with does what it is for: by mouse, by finger, by keyboard, by address."""
+
+import re
+
+import browser
+import numpy as np
+import pytest
+from browser import CHECKPOINTS
+from selenium import webdriver
+from selenium.webdriver.common.keys import Keys
+
+CLOSE = {"rtol": 0, "atol": 1e-5}
+
+
+def share(number):
+    """Return a weight as the page writes it."""
+    return f"{number:.2f}".removeprefix("0")
+
+
+# --- Addresses --------------------------------------------------------------------------------------------
+
+PLACES = {"ask": "ask", "row": "row", "vote": "vote", "model": "playing", "train": "train"}
+LINK = re.compile(r"play\.html#([^)\"\s]+)")
+PAGES = browser.program.ROOT.rglob("*.md")
+LINKS = sorted(
+    {link for path in PAGES if ".venv" not in path.parts for link in LINK.findall(path.read_text("utf-8"))}
+)
+
+
+def test_every_link_from_the_pages_opens_what_it_says(page):
+    assert len(LINKS) > 8
+    for link in LINKS:
+        page.visit(f"#{link}")
+        seen, words = page.seen(), dict(part.partition("=")[::2] for part in link.split("&"))
+        assert seen["message"] == "" and seen["shown"] == PLACES[next(iter(words))], link
+        if "model" in words:
+            assert page.value("model") == words["model"]
+            assert seen["letters"] == words["letters"].replace("+", "␣")
+            assert page.value("attention") == words.get("attention", "1")
+        assert words.get("vote") != "class" or page.find("votes_0").is_displayed()
+
+
+def test_an_address_keeps_what_is_shown_and_the_way_back(page):
+    """Sliding and typing is no history; views are. What is not there is said in one line."""
+    page.visit("#model=difference_self_att&letters=ab+c&self_attention=0")
+    assert page.value("letters") == "AB␣C" and page.value("self_attention") == "0"
+    np.testing.assert_allclose(page.seen()["weights"]["self_attention"], 0.25)
+    page.turn({"attention": 3})
+    page.type("bb")
+    page.wait(lambda: "letters=BB&self_attention=0&attention=3" in page.link)
+    left = page.seen()
+    for view, shown in PLACES.items():
+        if view != "model":
+            page.go(view)
+            assert page.seen()["shown"] == shown
+            assert page.one("nav [aria-current]").get_attribute("href").endswith(f"#{view}")
+    for shown in ("vote", "row", "ask"):
+        page.driver.back()
+        page.wait(lambda shown=shown: page.seen()["shown"] == shown)
+    page.driver.back()
+    page.wait(lambda: page.seen() == left)
+    page.driver.refresh()
+    assert page.seen() == left
+    for strange in ("nobody", "counting&head=1", "counting&attention=7", "signal&attention=x", "trained_1"):
+        page.visit(f"#model={strange}")
+        assert page.seen()["message"] and page.seen()["weights"]["attention"]
+    page.visit("#ask&letters=Anna+dog+Ben")  # Whose pet nobody knows.
+    assert page.seen()["message"] and len(page.all("#ask_words > *")) == 9
+    page.go("vote")
+    assert page.seen()["message"] == ""
+
+
+def test_links_lead_from_view_to_view_and_the_focus_goes_along(page):
+    page.visit()
+    for first in ("#row [data-step=next]", "#vote_0", "#first_guess", "#model"):
+        next(one for one in page.all(".next a") if one.is_displayed()).send_keys(Keys.ENTER)
+        assert page.active == page.one(first) and page.js("return scrollY") == 0
+
+
+# --- Ask --------------------------------------------------------------------------------------------------
+
+LAST = "block_2/attention"
+ASKED = """
+    const all = (query) => [...document.querySelectorAll(query)];
+    return {
+        words: all("#ask_words > *").map((word) => word.firstChild.textContent),
+        weights: all("#ask [data-arc]").map((arc) => Number(arc.dataset.weight)),
+        answer: document.querySelector("#ask [data-answer]").dataset.answer,
+        chances: all("#ask_chances [data-chance]").map((row) =>
+            [row.querySelector("span").textContent, Number(row.dataset.chance)]),
+        wrong: document.querySelector("#ask_answer.wrong") !== null,
+        attends: all("#ask [data-attend][aria-pressed=true]").map((button) => button.dataset.attend),
+    };
+"""
+
+
+class Asked:
+    """The view, and what it should show by the formula."""
+
+    def __init__(self, page, path=CHECKPOINTS["transformer"]):
+        self.page, self.reference = page, browser.Reference(path)
+        self.last = f"block_{self.reference.settings['layers']}/attention"
+        seen = page.js(ASKED)
+        _, weights = self.reference(seen["words"])
+        self.head = int(np.argmin([np.abs(one[-1] - seen["weights"]).max() for one in weights[self.last]]))
+
+    def arc(self, place):
+        return self.page.one(f'#ask [data-arc="{place}"]')
+
+    def word(self, place):
+        return self.page.all("#ask_words > *")[place]
+
+    def says(self, *moves, factor=1):
+        """Check all that is shown, with weight moved from word to word, and return the answer."""
+        seen = self.page.js(ASKED)
+        text, row = seen["words"], len(seen["words"]) - 1
+        self.reference.moves = {(self.last, self.head): [(row, *move) for move in moves]}
+        chances, weights = self.reference(text, {self.last: factor})
+        np.testing.assert_allclose(seen["weights"], weights[self.last][self.head][-1], **CLOSE)
+        for word, chance in seen["chances"]:
+            assert chance == pytest.approx(chances[-1, self.reference.known.index(word)], abs=1e-5)
+        assert seen["answer"] == self.reference.known[chances[-1].argmax()]
+        assert seen["wrong"] == (seen["answer"] != text[text.index(text[-1]) + 1])
+        assert seen["attends"] == ([] if moves else ["learnt" if factor else "equal"])
+        return seen["answer"]
+
+
+def test_ask_looks_a_pet_up_and_says_what_it_is_made_to_look_at(page):
+    """By click, mouse, keys and address: the page against the formula, with the weight moved."""
+    page.visit()
+    asked = Asked(page)
+    for name, pet in {"Cleo": "owl", "Anna": "dog", "Dan": "hen", "Ben": "cat"}.items():
+        page.one(f'#ask [data-ask="{name}"]').click()
+        assert asked.says() == pet and page.js(ASKED)["words"][-1] == name
+        assert {name, pet} <= {*re.findall(r"\w+", page.find("announced").get_property("textContent"))}
+    drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(asked.arc(5))
+    drag.move_to_element(asked.word(6)).move_to_element(asked.word(7)).perform()
+    assert asked.says((5, 7)) == "owl"  # It says so before one lets go.
+    drag.release().perform()
+    assert asked.says((5, 7)) == "owl"
+    page.press(Keys.SHIFT + Keys.ARROW_UP)
+    assert asked.says((5, 6)) not in ("cat", "owl")  # Cleo has no pet to give.
+    page.press(Keys.ARROW_LEFT)
+    assert asked.says() == "cat"
+    page.press(Keys.ARROW_LEFT)
+    assert asked.says((5, 3)) == "dog"  # From pet to pet.
+    page.press(Keys.HOME, Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    assert asked.says() == "cat"
+    asked.word(1).click()
+    assert asked.says((5, 1)) == "hen"
+    asked.arc(1).send_keys(Keys.ESCAPE)
+    assert asked.says() == "cat" and page.active == asked.arc(5)
+    page.one("#ask [data-attend=equal]").click()
+    assert asked.says(factor=0) != "cat"
+    right = page.wait(lambda: re.search(r"(\d+) of 1,000", page.find("ask_tells").text))
+    assert int(right[1]) < 450  # Who only guesses: 412.
+    before = page.js(ASKED)["words"]
+    page.find("ask_other").click()
+    other = page.js(ASKED)["words"]
+    assert other[::2] == before[::2] and len({*other[1::2]}) == 4 and other != before
+    asked.arc(5).send_keys(Keys.END)
+    asked.arc(3).send_keys(Keys.ARROW_UP)
+    for _ in range(2):
+        asked.says((5, 7), (3, 1), factor=0)
+        page.visit(f"#{page.link}")
+    page.one("#ask [data-attend=learnt]").click()
+    assert asked.says() == other[other.index(other[-1]) + 1]
+
+
+def test_ask_on_a_phone_by_finger(page):
+    """Words below each other, all that one takes hold of on the first screen, which does not scroll."""
+    page.phone()
+    page.visit("#ask")
+    asked = Asked(page)
+    for part in ("#ask_words", "#ask [data-answer]", "#ask_names"):
+        assert page.one(part).rect["y"] + page.one(part).rect["height"] < 844
+    page.swipe(asked.arc(5), (0, -40), page.way(asked.arc(5), asked.word(1)))
+    assert asked.says((5, 1)) == "hen" and page.js("return scrollY") == 0
+
+
+def test_ask_shows_all_heads_and_any_transformer(page, tmp_path):
+    """A file of another size, dropped onto the view; the whole model opens with the same text."""
+    path = tmp_path / "mine.npz"
+    browser.save_random(path, "transformer", {"pairs": 2, "hidden": 24, "layers": 3, "heads": 3})
+    page.visit("#ask")
+    page.drop(path)
+    page.wait(lambda: len(page.all("#ask_words > *")) == 5)
+    asked = Asked(page, path)
+    asked.says()
+    (looked,) = page.all("#ask [data-arc][tabindex='0']")
+    start = int(looked.get_attribute("data-arc"))
+    looked.send_keys(Keys.HOME)
+    asked.says(*[(start, 1)] * (start != 1))
+    page.one("#ask_more summary").click()
+    page.wait(lambda: len(page.all("#ask_heads figure")) == 9)
+    text = page.js(ASKED)["words"]
+    page.one("#ask_heads button").click()
+    assert "model=own_1" in page.link and page.seen()["letters"].split() == text
+
+
+# --- One row ----------------------------------------------------------------------------------------------
+
+LINES = """
+    const number = (text) => Number(text.replace("−", "-"));
+    const figures = (line) => [...line.querySelectorAll(".figure")].map((cell) => number(cell.textContent));
+    return [...document.querySelectorAll(`${arguments[0]} [data-weight]`)].map((weight) =>
+        [...figures(weight.parentNode), Number(weight.dataset.weight)]);
+"""
+MEAN = "return document.querySelector('#row_steps .result').textContent.match(/\\d*\\.?\\d+/g).map(Number)"
+STRIP = """
+    const strip = document.querySelector(`${arguments[0]} .result svg`);
+    const label = strip.getAttribute("aria-label").replaceAll("−", "-");
+    return label.split(": ").pop().split(" ").map(Number);
+"""
+
+
+def check_row(page, logits, scale, factor=1, box="#row_steps"):
+    """Check what stands beside each key: q · k, scaled, turned by a slider, exp, and the weight."""
+    turned = [factor * logits] if factor != 1 else []
+    *beside, weights = np.array(page.js(LINES, box)).T
+    exp = np.exp(factor * logits)
+    np.testing.assert_allclose(beside, [scale * logits, logits, *turned, exp], rtol=5e-3, atol=5.1e-3)
+    np.testing.assert_allclose(weights, exp / exp.sum(), **CLOSE)
+    return weights
+
+
+def at(page):
+    """Return the step at which the row is."""
+    return int(page.find("row_steps").get_attribute("data-at"))
+
+
+def test_row_shows_an_example_step_by_step(page):
+    """Four names as keys, four pets as values; one goes on, back, plays, and asks for somebody else."""
+    page.command(
+        "Emulation.setEmulatedMedia", features=[]
+    )  # For who wants stillness, it is finished at once.
+    page.visit("#row")
+    assert at(page) == 0
+    for name, step in (("next", 1), ("next", 2), ("back", 1), ("softmax", 4), ("play", 5)):
+        page.one(f"#row_steps [data-step={name}]").click()
+        page.wait(lambda step=step: at(page) == step, 5)
+        assert page.one(".told").text
+    page.one("#row_steps [data-step=back]").send_keys(Keys.ENTER)
+    assert at(page) == 4
+    for owner, strength in enumerate((2.8, 6, 0, 8)):
+        page.all("#row_names button")[owner].click()
+        page.turn({"row_strength": strength})
+        weights = check_row(page, strength * np.eye(4)[owner] / 2, 2)
+        np.testing.assert_allclose(page.js(MEAN), weights, atol=0.0051)
+        values = [chip.text for chip in page.all("#row_steps .chip")]
+        assert values == ["dog", "cat", "owl", "hen"]
+
+
+def test_row_shows_what_was_asked(page):
+    """By link and by address: other pets, another name; its key finds its pet."""
+
+    def found():
+        chips = [chip.text for chip in page.all("#row_steps .chip")]
+        return chips, chips[int(np.argmax(page.js(LINES, "#row_steps"), axis=0)[-1])]
+
+    page.visit("#ask&letters=Cleo+hen+Anna+owl+Dan+hen+Ben+cat+Anna")
+    page.one('#ask [data-arc="3"]').send_keys(Keys.ARROW_LEFT)
+    page.find("ask_on").send_keys(Keys.ENTER)
+    assert found() == (["hen", "owl", "hen", "cat"], "owl")
+    assert page.js(MEAN) == [0.28, 0.57, 0.14]  # Two hens are one value.
+    page.visit("#row=Cleo")
+    assert found() == (["dog", "cat", "owl", "hen"], "owl")
+
+
+@pytest.mark.parametrize("factor", [1, 0, 1.5])
+def test_row_of_a_model_is_the_formula(page, factor):
+    """From the query and the keys of 64 numbers to their mean; by address, by the menu, and back."""
+    reference = browser.Reference(CHECKPOINTS["counting"])
+    keys, queries = reference.embed(np.eye(4))[[1, 3, 0, 2, 1]], reference.arrays["query"][0]
+    page.visit(f"#row=counting&letters=AC+BA&cell=attention,0,1,3&attention={factor}")
+    for row in (1, 2):
+        page.choose(f'["attention",0,{row}]', "row_which")
+        weights = check_row(page, keys @ queries[row] / 8, 8, factor)
+        np.testing.assert_allclose(page.js(STRIP, "#row_steps"), weights @ keys, rtol=1e-3, atol=1e-4)
+        assert f"cell=attention,0,{row}," in page.link
+    page.find("row_back").click()
+    assert page.value("letters") == "AC␣BA" and page.value("attention") == str(factor)
+    page.go("row")
+    page.choose("difference_self_att", "row_model")
+    assert "cell=self_attention,0,3," in page.link
+
+
+EVERY_ROW = """
+    const { model } = library[arguments[0]], tokens = usual(model);
+    const shown = { model, tokens, moves: [], ...model.run(tokens) };
+    const far = (left, right) => Math.max(...left.map((number, index) => Math.abs(number - right[index])));
+    return Object.keys(shown.seen).flatMap((id) => shown.seen[id].heads.flatMap((seen, head) =>
+        seen.weights.map((weights, row) => {
+            const source = rowOfModel(shown, { id, head, row, column: 0 });
+            const computed = computeRow({ ...source, weights: null });
+            return Math.max(far(computed.weights, weights), far(computed.mean, seen.context[row]));
+        })));
+"""
+
+
+def test_every_row_of_every_model_consists_of_what_the_view_shows(page):
+    page.visit("#row")
+    for name in CHECKPOINTS:
+        assert max(page.js(EVERY_ROW, name)) < 1e-9, name
+
+
+# --- Vote -------------------------------------------------------------------------------------------------
+
+
+def answers(page, query="td.answer"):
+    """Return the three answers of each of the three models, with verdicts; "?" where they are hidden."""
+    return [[cell.text for cell in page.all(f"#lineup_{model} {query}")] for model in range(3)]
+
+
+def are_judged(page, text):
+    """Check each answer's verdict."""
+    for model in answers(page):
+        for letter, verdict in zip("ABC", model, strict=True):
+            said, *instead = re.findall(r"\d+", verdict)
+            right = str(text.count(letter))
+            assert instead == ([] if said == right else [right]) and ("✓" in verdict) != bool(instead)
+
+
+def check_scores(page):
+    """Check how many of 1,000 sequences each model gets right, as soon as all are told."""
+    page.wait(lambda: page.find("moral").is_displayed())
+    equal, learnt, fixed = (
+        int(told.get_attribute("data-right")) for told in page.all("#models [data-right]")
+    )
+    assert equal > 850 and learnt > 900 and fixed < 850
+    return equal, learnt, fixed
+
+
+def test_vote_alone(page):
+    """One sees no answer before; then answers, scores, and the model that was chosen."""
+    hidden = [["?"] * 3] * 3
+    page.visit("#vote")
+    page.type("aaaa bbbbb", "vote_letters")
+    assert page.value("vote_letters") == "AAAA␣BBBBB" and answers(page) == hidden
+    for row, name in enumerate(("counting_equal", "counting", "counting_fixed")):
+        _, weights = browser.Reference(CHECKPOINTS[name])("AAAA BBBBB", {"attention": int(row > 0)})
+        shown = [float(cell.get_attribute("data-weight")) for cell in page.all(f"#lineup_{row} td.cell")]
+        np.testing.assert_allclose(shown, np.ravel(weights["attention"]), **CLOSE)
+    page.find("vote_2").send_keys(Keys.ENTER)
+    are_judged(page, "AAAA BBBBB")
+    heard = {str(score) for score in check_scores(page)}
+    assert heard <= {*re.findall(r"\d+", page.find("announced").get_property("textContent"))}
+    assert [page.find(f"vote_{model}").is_displayed() for model in range(3)] == [False, False, True]
+    page.type("abx", "vote_letters")
+    assert "X" in page.seen()["message"]
+    page.find("vote_usual").click()
+    are_judged(page, " BC CBBAA ")
+    page.one("#reveal_2 button").click()
+    assert page.seen()["shown"] == "playing" and "model=counting_fixed" in page.link
+    page.go("vote")
+    page.find("again").click()
+    assert answers(page) == hidden and not page.find("moral").is_displayed()
+
+
+def test_vote_in_class(page):
+    """Boxes that outlive a reload, answers from the start, a button that shows; a new vote asks first."""
+    page.visit("#vote=class")
+    page.type("aaaa bbbbb", "vote_letters")
+    assert answers(page)[1][:2] == ["4", "5"]
+    for _ in range(2):
+        page.find("vote_2").click()
+    page.find("votes_0").send_keys(Keys.BACKSPACE, "17")
+    page.driver.refresh()
+    assert [page.value(f"votes_{model}") for model in range(3)] == ["17", "0", "2"]
+    assert not page.find("moral").is_displayed() and "✓" not in str(answers(page))
+    page.find("show").click()
+    check_scores(page)
+    page.find("again").click()
+    page.find("again_no").click()
+    assert page.value("votes_0") == "17" and page.find("moral").is_displayed()
+    page.find("again").click()
+    page.find("again_yes").click()
+    assert page.value("votes_0") == "0" and not page.find("moral").is_displayed()
+    page.find("in_class").click()
+    assert page.link == "vote" and not page.all("#models input") and answers(page) == [["?"] * 3] * 3
+
+
+# --- Models -----------------------------------------------------------------------------------------------
+
+
+def weights(page, row=0):
+    """Return a row of the weights of the attention in sight."""
+    return page.seen()["weights"]["attention"][0][row]
+
+
+def test_models_reads_letters_and_words(page):
+    """Those that do not fit are refused in one line, and what was shown stays."""
+    page.visit("#model=counting")
+    page.type("a b")
+    assert page.value("letters") == "A␣B"
+    before = page.seen()
+    for keys, named in (("X", "X"), (Keys.HOME + "?", "?"), (Keys.HOME + "\u00a0", "U+00A0")):
+        page.find("letters").send_keys(keys)
+        after = page.seen()
+        assert named in after["message"] and after["weights"] == before["weights"]
+    page.type("")
+    assert page.seen()["message"]
+    page.find("random").click()
+    assert page.seen()["message"] == "" and re.fullmatch("[ABC␣]{10}", page.value("letters"))
+    page.find("usual").click()
+    assert page.value("letters") == "␣BC␣CBBAA␣" and page.seen()["answers"] == ["2", "3", "2"]
+    page.choose("signal")
+    assert len(weights(page)) == 11
+    for text, named in (("A" * 12, "11"), ("A B", "␣")):
+        page.type(text)
+        assert named in page.seen()["message"]
+    page.choose("transformer")
+    page.type("anna DOG ben cat ")
+    assert page.seen()["letters"] == "anna DOG ben cat "
+    for keys, named in (("ann", ""), ("x ", "annx"), (Keys.BACKSPACE * 2 + "a", "")):
+        page.find("letters").send_keys(keys)
+        message = page.seen()["message"]
+        assert named in message and bool(message) == bool(named)  # "ann" is still being typed.
+    page.type("Ben cat " * 8)
+    assert "15" in page.seen()["message"]  # More words than there are positions.
+
+
+def test_models_moves_weight_by_mouse_and_by_keys(page):
+    """A row keeps its sum; from 'A' to 'A' nothing changes, from 'A' to 'B' the answer falls."""
+    page.visit("#model=counting")
+    reference = browser.Reference(CHECKPOINTS["counting"])
+
+    def agrees(*moves):
+        reference.moves = {("attention", 0): moves}
+        chances, expected = reference(" BC CBBAA ")
+        seen = page.seen()
+        np.testing.assert_allclose(seen["weights"]["attention"], expected["attention"], **CLOSE)
+        np.testing.assert_allclose(seen["chances"], chances, **CLOSE)
+        return seen["answers"]
+
+    usual = agrees()
+    page.drag(page.cell("attention", 0, 7), page.cell("attention", 0, 8))
+    assert agrees((0, 7, 8)) == usual
+    page.find("put_back").click()
+    page.drag(page.cell("attention", 0, 7), page.cell("attention", 0, 1))
+    assert agrees((0, 7, 1)) == ["1", *usual[1:]]
+    page.drag(
+        page.cell("attention", 1, 2), page.cell("attention", 0, 1)
+    )  # To another row: its sum would change.
+    agrees((0, 7, 1))
+    page.cell("attention", 0, 8).click()
+    page.press(Keys.ENTER, *[Keys.ARROW_LEFT] * 2, Keys.SPACE)
+    agrees((0, 7, 1), (0, 8, 6))
+    page.press(Keys.ENTER, Keys.ESCAPE, Keys.ARROW_LEFT, Keys.ENTER, Keys.ENTER)
+    agrees((0, 7, 1), (0, 8, 6))
+    page.find("put_back").send_keys(Keys.ENTER)
+    assert agrees() == usual and page.active.tag_name == "td"
+    page.choose("transformer")
+    words = page.seen()
+    page.drag(page.cell("block_1/attention", 3, 1), page.cell("block_1/attention", 3, 6))
+    assert page.seen() == words  # A later word has no weight.
+
+
+def test_models_on_a_phone_by_finger(page):
+    """Along a row it moves weight, up and down it scrolls; a tap shows the row, on a sheet."""
+    page.visit("#model=counting")
+    page.phone()
+    cell = page.cell("attention", 0, 7)
+    usual = page.seen()
+    page.swipe(cell, (0, -40), (0, -80), (0, -150))
+    page.wait(lambda: page.js("return scrollY") > 20, 5)
+    assert page.seen() == usual
+    page.swipe(cell, (-20, 0), page.way(cell, page.cell("attention", 0, 1)))
+    page.wait(lambda: weights(page)[7] == 0, 5)
+    assert weights(page)[1] > usual["weights"]["attention"][0][0][1]
+    page.find("put_back").click()
+    page.js("arguments[0].scrollIntoView({ block: 'center' })", cell)
+    cell.click()
+    sheet = page.find("cell")
+    page.wait(lambda: abs(page.js("return arguments[0].getBoundingClientRect().bottom", sheet) - 844) < 1, 5)
+    page.one("#cell_move button").click()
+    page.cell("attention", 0, 1).click()
+    assert not sheet.is_displayed() and page.seen()["answers"] == ["1", "3", "2"]
+
+
+POSITIONS = """
+    const parts = document.querySelectorAll("input[type=range], #stage table, #cell, #answers");
+    return [...parts].map((part) => part.getBoundingClientRect().top + scrollY);
+"""
+
+
+def test_models_has_a_slider_by_mouse_and_by_keys(page):
+    """The score follows, and nothing jumps under the hand."""
+    page.visit("#model=counting")
+    before, places = page.accuracy(), page.js(POSITIONS)
+    slider = page.find("attention")
+    drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(slider)  # In the middle: 1.5.
+    drag.move_by_offset(int(slider.size["width"] * 0.155), 2).release().perform()  # A little before 2.
+    assert page.value("attention") == "2" and page.accuracy() < 100 < 900 < before
+    assert abs(np.array(page.js(POSITIONS)) - places).max() < 2
+    slider.send_keys(Keys.ARROW_LEFT)
+    assert page.value("attention") == page.find("attention factor").text == "1.9"
+    page.find("attention back").click()
+    assert page.value("attention") == "1" and page.active == slider and page.accuracy() == before
+
+
+def test_models_explains_a_cell(page):
+    """Its row as One row shows it, which opens large; by arrow keys the next one, and Escape closes it."""
+    reference = browser.Reference(CHECKPOINTS["counting"])
+    keys, queries = reference.embed(np.eye(4))[[1, 3, 2, 2, 0, 1]], reference.arrays["query"][0]
+    page.visit("#model=counting")
+    page.type("ACBB A")
+    page.cell("attention", 0, 0).click()
+    page.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    found = check_row(page, queries[1] @ keys.T / 8, 8, box="#cell")
+    assert "C" in page.find("cell_title").text and share(found[1]) in page.find("cell_title").text
+    np.testing.assert_allclose(page.js(STRIP, "#cell"), found @ keys, rtol=1e-3, atol=1e-4)
+    page.find("cell_large").click()
+    assert page.link.endswith("cell=attention,0,1,1")
+    page.find("row_back").click()
+    assert page.active == page.cell("attention", 1, 1)
+    page.press(Keys.ESCAPE)
+    assert not page.find("cell").is_displayed()
+
+
+# --- Train ------------------------------------------------------------------------------------------------
+
+
+def test_train_trains_both_kinds(page):
+    """Learnt weights find their letters, equal ones stay equal and count; both become models."""
+    page.visit("#train")
+    assert page.js("return [STEPS, BATCH, RATE]") == [2000, 100, 0.01]  # As main.py, so that one can compare.
+    page.js("Train.drawn = Infinity")  # Drawn at the end alone, it takes three quarters of the time.
+    page.find("first_guess").click()
+    page.wait(lambda: page.one("#stop[aria-disabled=true]").is_displayed(), 120)
+    scores = {}
+    for kind, least in (("learnt", 900), ("equal", 850)):
+        scores[kind] = int(page.one(f"#runs [data-kind={kind}]").get_attribute("data-right"))
+        assert scores[kind] >= least and str(scores[kind]) in page.find(f"score_{kind}").text
+    assert (
+        "counts" in page.find("progress").get_attribute("outerHTML")
+        and len(page.all("#losses polyline")) == 2
+    )
+    page.one("#runs [data-kind=equal] button").click()
+    np.testing.assert_allclose(weights(page), 0.1)
+    assert page.value("attention") == "0" and page.accuracy() == scores["equal"]
+    page.choose("trained_1")
+    for row, letter in enumerate("ABC"):
+        own = np.array(list("␣BC␣CBBAA␣")) == letter
+        found = np.array(weights(page, row))
+        assert found[own].min() > found[~own].max()
+
+
+def test_train_stops_and_keeps_what_there_is(page):
+    page.visit("#train")
+    page.all("#guess button")[1].send_keys(Keys.ENTER)
+    assert page.active == page.find("stop")
+    page.wait(lambda: re.search(r"\d\d+ of", page.find("progress").text))
+    page.press(Keys.ENTER)
+    page.wait(lambda: len(page.all("#runs tr")) == 3)
+    step = page.js("return Train.pair[1].training.step")
+    assert 0 < step < 2000 and str(step) in page.all("#runs tr")[-1].text
+    page.all("#runs button")[1].click()
+    assert "model=trained_2" in page.link
