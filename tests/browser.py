@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import program
 import pytest
+import urllib3
 from experiments import formula  # The tests of the page take it from here.
 from selenium import common, webdriver
 from selenium.webdriver.common.by import By
@@ -217,17 +218,15 @@ class Reference(formula.Model):
         arrays, description = program.read(path)
         super().__init__(arrays)
         self.settings, self.moves = description["settings"], {}
-        self.task = {name: task for task, name in program.TASKS.items()}.get(
-            description["task"], "transformer"
-        )
-        words = program.load("transformer").vocabulary
-        is_text = self.task == "transformer"
-        self.known = (
-            words(self.settings["pairs"])
-            if is_text
-            else program.alphabet(self.task, self.settings["vocab_size"])
-        )
         self.is_fixed = path.stem == "counting_fixed"
+        if description["task"] == "Transformer":
+            self.task, self.known = (
+                "transformer",
+                program.load("transformer").vocabulary(self.settings["pairs"]),
+            )
+        else:
+            (self.task,) = (task for task, name in program.TASKS.items() if name == description["task"])
+            self.known = program.alphabet(self.task, self.settings["vocab_size"])
 
     def mix(self, name, query, key, value, mask=True):
         """As in formula.Model, with the weights moved by hand."""
@@ -279,7 +278,8 @@ def page(browser):
     """Return the page, which a test then visits. In the end, nothing may have been thrown."""
     try:
         browser.reset()
-    except common.WebDriverException:  # Lost, as happens on a machine that is busy.
+    except (common.WebDriverException, urllib3.exceptions.HTTPError):  # Lost, as on a busy machine happens.
+        browser.driver.service.stop()
         browser.start()
         browser.reset()
     yield browser
