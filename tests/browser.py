@@ -3,11 +3,13 @@
 import base64
 import os
 import shutil
+import time
 
 import formula  # The tests of the page take it from here.
 import numpy as np
 import program
 import pytest
+import urllib3
 from selenium import common, webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -90,11 +92,13 @@ class Page:
         """Send a command of the Chrome DevTools Protocol; what it sets holds until the test ends."""
         self.driver.execute_cdp_cmd(name, parameters)
 
-    def phone(self):
-        """Be on a phone: a narrow screen, and fingers."""
-        size = {"width": 390, "height": 844, "screenWidth": 390, "screenHeight": 844}
+    def screen(self, width, height=844):
+        """Be on a phone: a screen of this size, in pixels, and fingers."""
+        size = {"width": width, "height": height, "screenWidth": width, "screenHeight": height}
         self.command("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=True)
         self.command("Emulation.setTouchEmulationEnabled", enabled=True)
+        self.wait(lambda: self.js("return screen.width") == width)  # Under load, that takes a moment.
+        self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
     def js(self, script, *arguments):
         """Run a script and return what it returns."""
@@ -163,11 +167,16 @@ class Page:
 
     def swipe(self, start, *way):
         """Draw a finger from the middle of an element along steps, each [right, down] in pixels."""
-        x, y = self.js(MIDDLE, start)
-        for number, (right, down) in enumerate([(0, 0), *way]):
-            point, kind = {"x": x + right, "y": y + down}, "touchMove" if number else "touchStart"
-            self.command("Input.dispatchTouchEvent", type=kind, touchPoints=[point])
-        self.command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        (x, y), began = self.js(MIDDLE, start), time.time()
+
+        def touch(kind, seconds, *points):
+            when = began + seconds
+            self.command("Input.dispatchTouchEvent", type=kind, touchPoints=points, timestamp=when)
+
+        touch("touchStart", 0, {"x": x, "y": y})
+        for number, (right, down) in enumerate(way, start=1):
+            touch("touchMove", number / 30, {"x": x + right, "y": y + down})
+        touch("touchEnd", 1)  # It has rested, so that the page does not slide on.
 
     def way(self, start, end):
         """Return how far it is from one element to another, [right, down], between their middles."""
@@ -217,17 +226,15 @@ class Reference(formula.Model):
         arrays, description = program.read(path)
         super().__init__(arrays)
         self.settings, self.moves = description["settings"], {}
-        self.task = {name: task for task, name in program.TASKS.items()}.get(
-            description["task"], "transformer"
-        )
-        words = program.load("transformer").vocabulary
-        is_text = self.task == "transformer"
-        self.known = (
-            words(self.settings["pairs"])
-            if is_text
-            else program.alphabet(self.task, self.settings["vocab_size"])
-        )
         self.is_fixed = path.stem == "counting_fixed"
+        if description["task"] == "Transformer":
+            self.task, self.known = (
+                "transformer",
+                program.load("transformer").vocabulary(self.settings["pairs"]),
+            )
+        else:
+            (self.task,) = (task for task, name in program.TASKS.items() if name == description["task"])
+            self.known = program.alphabet(self.task, self.settings["vocab_size"])
 
     def mix(self, name, query, key, value, mask=True):
         """As in formula.Model, with the weights moved by hand."""
@@ -279,7 +286,8 @@ def page(browser):
     """Return the page, which a test then visits. In the end, nothing may have been thrown."""
     try:
         browser.reset()
-    except common.WebDriverException:  # Lost, as happens on a machine that is busy.
+    except (common.WebDriverException, urllib3.exceptions.HTTPError):  # Lost, as on a busy machine happens.
+        browser.driver.service.stop()
         browser.start()
         browser.reset()
     yield browser

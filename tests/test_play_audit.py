@@ -58,7 +58,7 @@ def axe():
 @pytest.mark.parametrize("look", LOOKS)
 def test_an_audit_by_axe_core_finds_nothing(look, axe, page):
     if look == "phone":
-        page.phone()
+        page.screen(390)
     features = [browser.CALM, *({"name": name, "value": value} for name, value in LOOKS[look].items())]
     page.command("Emulation.setEmulatedMedia", features=features)
     found = []

@@ -169,7 +169,7 @@ def test_ask_looks_a_pet_up_and_says_what_it_is_made_to_look_at(page):
 
 def test_ask_on_a_phone_by_finger(page):
     """Words below each other, all that one takes hold of on the first screen, which does not scroll."""
-    page.phone()
+    page.screen(390)
     page.visit("#ask")
     asked = Asked(page)
     for part in ("#ask_words", "#ask [data-answer]", "#ask_names"):
@@ -459,16 +459,19 @@ def test_models_moves_weight_by_mouse_and_by_keys(page):
 def test_models_on_a_phone_by_finger(page):
     """Along a row it moves weight, up and down it scrolls; a tap shows the row, on a sheet."""
     page.visit("#model=counting")
-    page.phone()
+    page.screen(390)
     cell = page.cell("attention", 0, 7)
     usual = page.seen()
-    page.swipe(cell, (0, -40), (0, -80), (0, -150))
-    page.wait(lambda: page.js("return scrollY") > 20, 5)
-    assert page.seen() == usual
     page.swipe(cell, (-20, 0), page.way(cell, page.cell("attention", 0, 1)))
-    page.wait(lambda: weights(page)[7] == 0, 5)
+    page.wait(lambda: weights(page)[7] == 0, 9)
     assert weights(page)[1] > usual["weights"]["attention"][0][0][1]
     page.find("put_back").click()
+    before = page.js(
+        "window.scrollTo(0, 0); arguments[0].scrollIntoView({ block: 'center' }); return scrollY", cell
+    )
+    page.swipe(cell, (0, -40), (0, -80), (0, -150))
+    page.wait(lambda: page.js("return scrollY") > before + 20, 9)
+    assert page.seen() == usual
     page.js("arguments[0].scrollIntoView({ block: 'center' })", cell)
     cell.click()
     sheet = page.find("cell")
