@@ -176,7 +176,7 @@ def transformer_heads():
                 page.draw_cells(left + side * column, 2.5 + side * row, [weight], BRIGHT, side=side, size=0)
         for row, column in found:
             middle = left + side * (column + 0.5), 2.5 + side * (row + 0.5)
-            page.write(*middle, f"{weights[row, column]:.2f}".removeprefix("0"), size=SIZE - 4)
+            page.write(*middle, f"{weights[row, column]:.2f}", size=SIZE - 7)
         for place, word in enumerate(words):
             page.write(left - 0.15, 2.5 + side * (place + 0.5), word, to="left", size=SIZE - 1)
             page.write(left + side * (place + 0.5), 1.75, word, size=SIZE - 1, rotation=90)
