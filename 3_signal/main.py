@@ -77,15 +77,13 @@ def parse_arguments(argv=None, saved=None):
         parser.error("argument --seed: must be at least 0 and below 2**32")
     if args.enc_layers < 0:
         parser.error("argument --enc_layers: must be at least 0")
-    # Until the checkpoint is read, --test does not know the sizes of the model.
-    letters, longest = LETTERS, math.inf
-    if args.train or saved:
-        letters, longest = LETTERS[: args.vocab_size], args.max_len + 1
+    sizes_known = args.train or saved  # Otherwise they are still to be read from the checkpoint.
+    letters = LETTERS[: args.vocab_size] if sizes_known else LETTERS
     for name, text in (("signal", args.signal), ("input", args.input)):
         if text is not None and (not text or set(map(str.upper, text)) - set(letters)):
             parser.error(f"argument --{name}: use the letters {letters!r}, not {text!r}")
-    if args.input and len(args.input) > longest:
-        parser.error(f"argument --input: use at most {longest} letters, the signal included")
+    if args.input and sizes_known and len(args.input) > args.max_len + 1:
+        parser.error(f"argument --input: use at most {args.max_len + 1} letters, the signal included")
     if args.input or args.signal or (args.plot and not args.train):
         args.test = True
     if not (args.train or args.test):
