@@ -4,16 +4,18 @@ import contextlib
 import io
 import json
 import os
+import pathlib
 import re
 import string
 import subprocess
 import sys
+from unittest import mock
 
+import pytest
 from experiments import programs
 
 ROOT, BEYOND, FOLDERS = programs.ROOT, programs.BEYOND, programs.FOLDERS
 SCRIPTS, VARIANTS = programs.SCRIPTS, programs.VARIANTS
-TRAININGS = VARIANTS | {"transformer": ("transformer", ("--steps", 700))}  # What conftest.py trains.
 TASKS = {1: "Counting Letters", 2: "Difference", 3: "Signal"}  # What a checkpoint calls them.
 script, load, read = programs.script, programs.load, programs.read
 
@@ -27,13 +29,11 @@ def source(task):
 
 
 def start(task, *flags, python=(sys.executable,), **options):
-    """Start a program, one of SCRIPTS or a path; return its Popen. A variable that is None is left out."""
+    """Start a program, one of SCRIPTS or a path, as a user does; return its Popen."""
     path = script(task) if task in SCRIPTS else task
-    usual = {"PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": ""}  # Else each line is flushed by itself.
-    environment = {**os.environ, **usual, **options.pop("env", {})}
-    environment = {name: value for name, value in environment.items() if value is not None}
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
-    return subprocess.Popen([*map(str, (*python, path, *flags))], env=environment, **(pipes | options))
+    return subprocess.Popen([*map(str, (*python, path, *flags))], env=environment, **pipes, **options)
 
 
 def finish(process):
@@ -61,9 +61,7 @@ def refused(completed, status, *named):
     """Check that a run ended with this status and one line of its own, which names a flag or a file."""
     lines = messages(completed)
     assert completed.returncode == status and len(lines) == 1, completed
-    assert ": error: " in lines[0]
-    for word in named:
-        assert str(word) in lines[0], lines[0]
+    assert ": error: " in lines[0] and all(str(word) in lines[0] for word in named), lines[0]
 
 
 # --- As modules -------------------------------------------------------------------------------------------
@@ -72,16 +70,14 @@ def refused(completed, status, *named):
 def in_process(task, *flags, compiled=True):
     """Run main(argv) in this process, as `run` does; a few steps are faster when they are not compiled."""
     module, output, errors, status = load(task), io.StringIO(), io.StringIO(), 0
-    module.plt.close("all")  # What another test has drawn; matplotlib warns of more than twenty.
+    module.plt.close("all")  # What another test has drawn.
     module.tf.config.run_functions_eagerly(not compiled)
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
-        try:
-            module.main([str(flag) for flag in flags])
-        except SystemExit as end:  # As Python ends: a text goes to standard error.
-            status = end.code
-            if isinstance(status, str):
-                print(status, file=errors)
-                status = 1
+        with mock.patch.object(module.plt, "show"):
+            try:
+                module.main([str(flag) for flag in flags])
+            except SystemExit as end:
+                status = end.code
     module.tf.config.run_functions_eagerly(False)
     return subprocess.CompletedProcess(flags, status, output.getvalue(), errors.getvalue())
 
@@ -91,6 +87,16 @@ def output_of(task, *flags, **options):
     completed = in_process(task, *flags, **options)
     assert completed.returncode == 0 and not messages(completed), completed
     return completed.stdout
+
+
+def figures(output):
+    """Return what the run in this process has drawn that printed this: the names of files and figures."""
+    pyplot, drawn = load(1).plt, {}
+    for path, number in zip(map(pathlib.Path, plots(output)), pyplot.get_fignums(), strict=True):
+        drawn[path.stem] = pyplot.figure(number)
+        size = pyplot.imread(path).shape[1::-1]
+        assert size == pytest.approx(150 * drawn[path.stem].get_size_inches(), abs=1)
+    return drawn
 
 
 def load_model(task, savepath):

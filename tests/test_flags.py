@@ -9,74 +9,83 @@ import pytest
 
 TASKS = {"1": 1, "2": 2, "3": 3, "T": "transformer"}
 # The tasks and the flags. The answer names the last of the flags.
-WRONG = [
-    *(("123T", f"--steps {value}") for value in ("0", "-1", "1.5", "ten", "''")),
-    *(("123T", f"--lr {value}") for value in ("0", "-0.1", "nan", "inf", "ten")),
-    *(("123T", f"--{name} 0") for name in ("batchsize", "hidden", "print_every", "save_every")),
-    *(("123", f"--{name} 0") for name in ("max_len", "vocab_size")),
-    *(("123T", f"--seed {value}") for value in ("-1", 2**32)),
-    ("123", "--vocab_size 27"),
-    ("2", "--vocab_size 1"),
-    ("12", "--sample_len 0"),
-    ("3", "--enc_layers -1"),
-    *(("12", f"--input {text}") for text in ("'A BD'", "'A АÄ'", "Aß")),  # Cyrillic.
-    ("12", "--vocab_size 2 --input ABC"),
-    ("123T", "--input ''"),
-    ("12", "--sample_len 3 --input ABC"),
-    ("3", "--input 'A B'"),
-    ("3", "--input AAAAAAAAAAAA"),
-    ("3", "--max_len 2 --input ABCA"),
-    *(("3", f"--signal {value}") for value in ("''", "AB", "d", "' '")),
-    ("3", "--signal A --input ABC"),
-    ("123T", "--plot=yes"),
-    ("123T", "--step 5"),
-    ("123T", "--seed 1 --stpes 5"),
-    ("13T", "--self_att"),
-    ("12T", "--pos_enc"),
-    *(("T", f"--{name} 0") for name in ("pairs", "layers", "heads")),
-    ("T", "--pairs 9"),
-    ("T", "--hidden 32 --heads 5"),
-    ("T", "--hidden 30"),
-    *(("T", f"--input {text}") for text in ("'Anna dog Ben'", "'Anna dog Ben cat'", "'dog Anna dog Anna'")),
-    *(
-        ("T", f"--input 'Anna {text}'")
-        for text in ("dog Anna dog Ben", "Ben dog cat Anna", "dog Berta cat Anna")
-    ),
-    ("T", "--input 'Ian dog Ian'"),  # The ninth name; a model for four pairs knows eight.
-    ("T", f"--input '{'Anna dog ' * 8}Anna'"),  # 17 words.
-]
+WRONG = """
+    123T --steps 0
+    123T --steps 1.5
+    123T --steps ten
+    123T --lr 0
+    123T --lr nan
+    123T --lr inf
+    123T --batchsize 0
+    123T --hidden 0
+    123T --print_every 0
+    123T --save_every -1
+    123  --max_len 0
+    123  --vocab_size 0
+    123  --vocab_size 27
+    2    --vocab_size 1
+    123T --seed -1
+    123T --seed 4294967296
+    12   --sample_len 0
+    3    --enc_layers -1
+    12   --input "A BD"
+    12   --input Aß
+    123T --input ""
+    12   --sample_len 3 --input ABC
+    3    --input "A B"
+    3    --max_len 2 --input ABCA
+    3    --signal D
+    3    --signal A --input ABC
+    123T --plot=yes
+    123T --step 5
+    13T  --self_att
+    12T  --pos_enc
+    T    --pairs 9
+    T    --heads 0
+    T    --hidden 30
+    T    --input "Anna dog Ben"
+    T    --input "dog Anna dog Anna"
+    T    --input "Anna Ben dog cat Anna"
+    T    --input "Anna dog Berta cat Anna"
+    T    --input "Ian dog Ian"
+    T    --input "Anna dog Anna dog Anna dog Anna dog Anna dog Anna dog Anna dog Anna dog Anna"
+"""
+RIGHT = """
+    123  --seed 4294967295 --vocab_size 26 --lr 1e-9 --hidden 1 --steps 1
+    12   --vocab_size 4 --input "D d␣"
+    13   --vocab_size 1
+    2    --vocab_size 2
+    3    --max_len 2 --input aBC
+    3    --signal c --enc_layers 0
+    T    --pairs 8 --heads 1 --hidden 1 --layers 1 --input "PIA mole Pia"
+"""
 
 
-@pytest.mark.parametrize(("tasks", "flags"), WRONG)
-def test_a_wrong_flag_is_refused_before_the_training(tasks, flags, tmp_path):
-    words = shlex.split(flags)
-    named = [word.partition("=")[0] for word in words if word.startswith("--")][-1]
+def lines(table):
+    """Return the tasks and the words of each line, a list of pairs."""
+    return [(words[0], words[1:]) for words in map(shlex.split, table.strip().splitlines())]
+
+
+def flags_of(words):
+    """Return the names of the flags among words."""
+    return [word.partition("=")[0] for word in words if word.startswith("--")]
+
+
+@pytest.mark.parametrize(("tasks", "words"), lines(WRONG), ids=" ".join)
+def test_a_wrong_flag_is_refused_before_the_training(tasks, words, tmp_path):
     for task in tasks:
         paths = (f"--savepath={tmp_path / 'models'}", "--plot", f"--plotpath={tmp_path / 'plots'}")
         completed = program.in_process(TASKS[task], "--train", *paths, *words)
-        program.refused(completed, 2, named)
+        program.refused(completed, 2, flags_of(words)[-1])
         assert not completed.stdout and not list(tmp_path.iterdir())
 
 
-# What is just possible: where there is no model, it is refused for that and not before.
-JUST_RIGHT = [
-    ("123", f"--seed {2**32 - 1} --vocab_size 26 --lr 1e-9 --hidden 1 --steps 1"),
-    ("123", "--input xyz"),
-    ("123", "--vocab_size 3 --input aCb"),
-    ("12", "--vocab_size 4 --input 'D D'"),
-    ("13", "--vocab_size 1"),
-    ("2", "--vocab_size 2"),
-    ("3", "--max_len 2 --input ABC"),
-    ("3", "--signal c --enc_layers 0"),
-    ("T", "--pairs 8 --heads 1 --hidden 1 --layers 1 --input 'PIA mole Pia'"),
-]
-
-
-@pytest.mark.parametrize(("tasks", "flags"), JUST_RIGHT)
-def test_what_is_just_possible_is_accepted(tasks, flags, tmp_path):
-    for task in tasks:
-        words = ("--test", *shlex.split(flags), "--savepath", tmp_path)
-        program.refused(program.in_process(TASKS[task], *words), 1, tmp_path)
+def test_what_is_just_possible_is_accepted(tmp_path):
+    """Where there is no model, it is refused for that and not before."""
+    for tasks, words in lines(RIGHT):
+        for task in tasks:
+            completed = program.in_process(TASKS[task], "--test", *words, "--savepath", tmp_path)
+            program.refused(completed, 1, tmp_path, "--train")
 
 
 @pytest.mark.parametrize("task", program.SCRIPTS)
@@ -87,47 +96,44 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task):
     assert described.returncode == 0 and not described.stderr
     no_mode = program.run(task, "--steps", 5, python=python)
     assert (no_mode.returncode, no_mode.stdout, no_mode.stderr) == (2, "", described.stdout)
-    for words in (("--train", "--steps", "none"), ("--test", "--input", "Ä")):
-        program.refused(program.run(task, *words, python=python), 2, words[1])
+    program.refused(program.run(task, "--test", "--input", "Ä", python=python), 2, "--input")
 
 
-@pytest.mark.parametrize(
-    ("variant", "flags"),
-    (
-        ("1", "--max_len 11"),
-        ("1", "--input ABD"),
-        ("2", "--hidden 32"),
-        ("3 --pos_enc", "--input AAAAAAAAAAAA"),
-        ("3 --pos_enc", "--signal D"),
-        ("transformer", "--layers 1"),
-        ("transformer", "--input 'Ian dog Ian'"),
-    ),
-)
-def test_what_contradicts_the_saved_model_is_refused(variant, flags, trained):
-    task, chosen = program.TRAININGS[variant]
-    paths = ("--savepath", trained(variant).savepath)
-    completed = program.in_process(task, "--test", *chosen, *shlex.split(flags), *paths)
-    program.refused(completed, 2, re.findall(r"--\w+", flags)[-1])
+SAVED = """
+    1 --max_len 11
+    1 --input ABD
+    2 --vocab_size 4
+    3 --input AAAAAAAAAAAA
+    3 --signal D
+    3 --hidden 32
+    T --layers 1
+    T --input "Ian dog Ian"
+"""
+
+
+@pytest.mark.parametrize(("task", "words"), lines(SAVED), ids=" ".join)
+def test_what_contradicts_the_saved_model_is_refused(task, words, small):
+    completed = program.in_process(TASKS[task], "--test", *words, "--savepath", small(TASKS[task]))
+    program.refused(completed, 2, flags_of(words)[-1])
     assert not completed.stdout
 
 
-# What says what is to be tested means that it is: two commands that print the same. The second
-# repeats what fits the saved model. A blank may be written as the pages print it.
-THE_SAME = [
-    ("1", "--input ␣bc␣CBBAA␣", "--test --input ' BC CBBAA '"),
-    ("1", "--sample_len 5", "--test --sample_len 5 --max_len 10"),
-    ("2 --self_att", "--input ␣bc␣CBBAA␣", "--test --input ' BC CBBAA ' --vocab_size 3"),
-    ("3 --pos_enc", "--signal b", "--test --signal B --enc_layers 1"),
-    ("3 --pos_enc", "--input ABCABCABCAB", "--test --input abcabcabcab --hidden 64"),
-    ("transformer", "--input 'Anna dog ANNA'", "--test --input 'anna Dog Anna' --layers 2"),
+# A model that is not there: files that are, and what the answer names.
+MISSING = [
+    ("1 --test", [], ["--train"]),
+    ("2 --test --self_att", ["checkpoint"], ["--train", "leave out --self_att"]),
+    ("2 --test", ["checkpoint_self_att"], ["--train", "add --self_att"]),
+    ("3 --test", ["checkpoint_pos_enc"], ["--train", "--test --pos_enc"]),
+    ("3 --test --pos_enc", ["checkpoint", "checkpoint_2_layers"], ["--train", "or --test --enc_layers 2"]),
+    ("T --test", [], ["--train"]),
 ]
 
 
-@pytest.mark.parametrize(("variant", "flags", "more"), THE_SAME)
-def test_two_commands_that_mean_the_same(variant, flags, more, trained):
-    task, chosen = program.TRAININGS[variant]
-    paths = ("--seed", 1, *chosen, "--savepath", trained(variant).savepath)
-    one, same = (program.output_of(task, *shlex.split(words), *paths) for words in (flags, more))
-    assert one == same and "Accuracy" in one
-    if "--input" not in flags:
-        assert program.output_of(task, *shlex.split(flags), *paths, "--seed", 2) != one
+@pytest.mark.parametrize(("asked", "there", "named"), MISSING)
+def test_who_tests_without_a_model_reads_how_to_get_it(asked, there, named, tmp_path):
+    for name in there:
+        (tmp_path / f"{name}.npz").touch()
+    task, *words = asked.split()
+    completed = program.in_process(TASKS[task], *words, "--savepath", tmp_path)
+    program.refused(completed, 1, tmp_path, *named)
+    assert not completed.stdout

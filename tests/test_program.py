@@ -1,11 +1,8 @@
 """What training, testing and plotting print and draw, for every variant and other sizes."""
 
 import os
-import pathlib
 import re
-import shutil
 
-import drawings
 import formula
 import numpy as np
 import program
@@ -24,167 +21,170 @@ QUALITY = {
 }
 
 
-def check_test(task, savepath, output, figures):
-    """Check that --test has printed and drawn what the model in a folder gives for the input that is printed.
+def check_test(task, savepath, output):
+    """Check that --test has printed, and drawn if it has, what the model in a folder gives by the formula.
 
     Return what is printed, a dict.
     """
     printed, (arrays, description) = program.parse(output), program.contents(savepath)
     settings, reference = description["settings"], formula.Model(arrays)
     alphabet = program.alphabet(task, settings["vocab_size"])
-    indices = [alphabet.index(letter) for letter in printed["input"]]
-    chances = reference.lesson(np.eye(len(alphabet))[indices])
-    assert printed["prediction"] == np.argmax(chances, axis=-1).tolist()
-    assert printed["truth"] == program.solve(task, printed["input"], settings["vocab_size"])
-    weights = {name: heads[0] for name, heads in reference.weights.items()}
 
-    ending = program.checkpoint(savepath).stem.removeprefix("checkpoint")
-    names = ["count"] if task == 3 else [f"count of {letter}" for letter in alphabet[1:]]
-    rows = [f"{step}: {name}" for step, name in enumerate(names + ["|A − B|"] * (task == 2))]
-    letters = printed["input"].replace(" ", "␣")
-    columns = [f"{letter}\n{step}" for step, letter in enumerate(letters)]
-    drawings.check_heatmap(figures[f"encoder_decoder_attention{ending}"], weights["attention"], rows, columns)
-    expected = [f"encoder_decoder_attention{ending}"]
-    if settings.get("self_att"):
-        across = [f"{name}\n{step}" for step, name in enumerate([*alphabet[1:], "|A − B|"])]
-        drawings.check_heatmap(figures["self_attention"], weights["self_attention"], rows, across)
-        expected.append("self_attention")
-    for figure in map(figures.get, expected):
-        title = " ".join(figure.axes[0].get_title().split())
-        for name in ("prediction", "truth"):
-            numbers = " ".join(map(str, printed[name]))
-            assert re.search(rf"{name}\W+{numbers}\b", title, re.IGNORECASE)
-    if settings.get("enc_layers"):
-        expected.append(f"encoder_self_attention{ending}")
-        *maps, _ = figures[expected[-1]].axes
-        for layer, axes in enumerate(maps, start=1):
-            shown = axes.images[0].get_array()
-            np.testing.assert_allclose(shown, weights[f"encoder_layer_{layer}/attention"], atol=1e-5)
-            assert axes.get_xticklabels()[0].get_text() == f"{letters[0]}\n0"
-            assert axes.get_yticklabels()[0].get_text() == f"0: {letters[0]}"
-        assert len(maps) == settings["enc_layers"]
+    def answers(letters):
+        places = [[alphabet.index(letter) for letter in sequence] for sequence in letters]
+        return reference.lesson(np.eye(len(alphabet))[places]).argmax(axis=-1)
+
+    letters = np.random.default_rng(0).choice(list(alphabet), (min(4000, 10**5 // printed["length"]), printed["length"]))
+    truths = [program.solve(task, "".join(sequence), settings["vocab_size"]) for sequence in letters]
+    right = answers(letters) == truths
+    assert printed["sequences"] == pytest.approx(100 * right.all(axis=-1).mean(), abs=3)
+    assert printed["steps"] == pytest.approx(100 * right.mean(), abs=3)
+    assert printed["length"] == len(printed["input"])
+
+    reference.weights.clear()
+    assert printed["prediction"] == answers([printed["input"]])[0].tolist()
+    assert printed["truth"] == program.solve(task, printed["input"], settings["vocab_size"])
+    weights = {name: np.squeeze(heads, axis=(0, 1)) for name, heads in reference.weights.items()}
     for name in ("attention", "self_attention"):
         np.testing.assert_allclose(printed[name], weights.get(name, []), atol=6e-4, rtol=0)
     for row, mainly in zip(printed["attention"], printed["mainly"], strict=True):
         assert mainly == [step for step, weight in enumerate(row) if weight == max(row)]
-
     norms = []
     if settings.get("pos_enc"):
         norms = np.sqrt((arrays["positional_encoding"][0] ** 2).sum(axis=-1)).tolist()
-        expected.append(f"positional_encoding{ending}")
-        bars = figures[expected[-1]].axes[0].patches
-        assert [bar.get_height() for bar in bars] == pytest.approx(norms, abs=1e-6)
     assert printed["norms"] == pytest.approx(norms, abs=6e-4)
-    assert list(figures) == expected
+    if program.plots(output):
+        check_pictures(program.figures(output), task, printed, weights, norms)
     return printed
 
 
-# --- The five variants ------------------------------------------------------------------------------------
+def check_pictures(figures, task, printed, weights, norms):
+    """Check that the figures of a test, a dict, are all that there is to draw and show what is printed."""
+    figures = {re.sub("(_self_att)?(_pos_enc)?(_._layers)?$", "", name): figures[name] for name in figures}
+    figures.pop("loss", None)
+    letters = [f"{letter}\n{step}".replace(" ", "␣") for step, letter in enumerate(printed["input"])]
+    counts = [f"count of {letter}" for letter in program.alphabet(1, len(printed["truth"]) - (task == 2))[1:]]
+    rows = ["count"] if task == 3 else counts + ["|A − B|"] * (task == 2)
+    rows = [f"{step}: {name}" for step, name in enumerate(rows)]
+    figure = figures.pop("encoder_decoder_attention")
+    check_heatmap(figure.axes[0], weights.pop("attention"), rows, letters)
+    title = " ".join(figure.axes[0].get_title().split())
+    for name in ("prediction", "truth"):
+        assert re.search(rf"{name}\W+{' '.join(map(str, printed[name]))}\b", title, re.IGNORECASE)
+    if "self_attention" in weights:
+        across = [f"{row[3:].removeprefix('count of ')}\n{step}" for step, row in enumerate(rows)]
+        check_heatmap(figures.pop("self_attention").axes[0], weights.pop("self_attention"), rows, across)
+    if weights:  # Those of encoder layers are left.
+        *maps, _ = figures.pop("encoder_self_attention").axes
+        rows = [f"{step}: {letter}" for step, letter in enumerate(printed["input"])]
+        for axes, layer in zip(maps, weights.values(), strict=True):
+            check_heatmap(axes, layer, rows, letters)
+    if norms:
+        bars = figures.pop("positional_encoding").axes[0].patches
+        assert [bar.get_height() for bar in bars] == pytest.approx(norms, abs=1e-6)
+    assert not figures
+
+
+def check_heatmap(axes, weights, rows, columns):
+    """Check that axes show weights, and the names of rows and columns where they belong."""
+    np.testing.assert_allclose(axes.images[0].get_array(), weights, atol=1e-5)
+    assert axes.yaxis_inverted() and not axes.xaxis_inverted()  # The first row is above, as it is printed.
+    for axis, names in ((axes.yaxis, rows), (axes.xaxis, columns)):
+        ticks = [tick.get_text() for tick in axis.get_ticklabels()]
+        assert ticks == [names[int(step)] for step in axis.get_ticklocs()]
+        assert len(ticks) == len(names) or len(names) > 30
+    for text in axes.texts:
+        assert float(text.get_text()) == pytest.approx(weights[text.get_position()[::-1]], abs=0.00501)
 
 
 @pytest.mark.parametrize("variant", QUALITY)
-def test_training_prints_what_it_promises(variant, trained):
-    training, (ending, first, last, *_) = trained(variant), QUALITY[variant]
-    *_, complete, saved, plot = training.stdout.splitlines()
-    losses = program.losses(training.stdout)
-    assert list(losses) == list(range(50, 1001 if variant.startswith("2") else 2001, 50))
-    assert len(training.stdout.splitlines()) == len(losses) + 3
+def test_a_training_is_as_good_as_the_original_and_its_model_is_loaded_again(variant, trained, tmp_path):
+    """As --test prints the same in this process, the seed repeats it, too."""
+    training, (ending, first, last, least, most) = trained(variant), QUALITY[variant]
+    task, flags = program.VARIANTS[variant]
+    text, _, tested = training.stdout.partition("\n\n")
+    losses, lines = program.losses(text), text.splitlines()
+    assert list(losses) == list(range(50, 1001 if task == 2 else 2001, 50)) and len(lines) == len(losses) + 2
     assert float(losses[50]) == pytest.approx(first, abs=1e-3) and float([*losses.values()][-1]) < last
-    assert complete == "Training complete!"
-    assert saved == f"Model saved to {training.savepath}{os.sep}checkpoint{ending}.npz."
-    assert plot == f"Plot saved to {training.plotpath}{os.sep}loss{ending}.png."
+    saved = f"Model saved to {training.savepath}{os.sep}checkpoint{ending}.npz."
+    assert lines[-2:] == ["Training complete!", saved]
     assert program.files(training.savepath) == [f"checkpoint{ending}.npz"]
-    assert program.files(training.plotpath) == [f"loss{ending}.png"]
+
+    paths = ("--savepath", training.savepath, "--plotpath", tmp_path / "new")
+    again = program.output_of(task, "--plot", "--seed", 1, *flags, *paths)  # Means --test, too.
+    assert again.partition("Plot")[0] == f"\n{tested.partition('Plot')[0]}"
+    drawn = {f"loss{ending}.png", *program.files(tmp_path / "new")}
+    assert set(program.files(training.plotpath)) == drawn
+    printed = check_test(task, training.savepath, again)
+    assert least <= printed["sequences"] <= most and printed["samples"] == 10000
+    assert len(printed["input"]) == 10 + (task == 3)
+    program.load(task).tf.keras.utils.set_random_seed(1)
+    start, _ = program.load(task).Task(generator=np.random.default_rng(1)).next_batch(50, 100)
+    assert printed["input"] != "".join(program.alphabet(task)[place] for place in start[0, 0].argmax(axis=-1))
 
 
-INPUTS = [  # What the sequence is then, a regular expression.
-    *((variant, "", ".{11}" if variant.startswith("3") else ".{10}") for variant in program.VARIANTS),
+INPUTS = [  # What the sequence is then, a regular expression. Each means --test.
     ("2 --self_att", "--input ab_bc", "AB BC"),
-    ("1", "--input A", "A"),
-    ("1", "--sample_len 40", ".{40}"),
+    ("1", "--input ␣b␣", " B "),
+    ("1", "--sample_len 300 --plot", ".{300}"),
     ("3", "--signal c", "C.{10}"),
-    ("3 --pos_enc", "--input bBABC", "BBABC"),
-    ("3 --pos_enc", "--input BBABCCABCAC", "BBABCCABCAC"),
+    ("3 --pos_enc", "--input bBABC --hidden 64", "BBABC"),
 ]
 
 
 @pytest.mark.parametrize(("variant", "flags", "letters"), INPUTS)
-def test_what_a_test_shows_is_what_the_model_gives(variant, flags, letters, trained, drawn, tmp_path):
-    """For the sequence that is asked for, and the accuracy is that at its length."""
+def test_a_sequence_that_is_asked_for_is_tested(variant, flags, letters, trained, tmp_path):
     task, chosen = program.VARIANTS[variant]
-    savepath = trained(variant).savepath
     flags = [word.replace("_", " ") if word[0] != "-" else word for word in flags.split()]
-    paths = ("--savepath", savepath, "--plotpath", tmp_path / "new")
-    output, figures = drawn(task, "--plot", "--seed", 3, *chosen, *flags, *paths)
-    printed = check_test(task, savepath, output, figures)
-    length = printed["length"]
-    assert re.fullmatch(letters, printed["input"]) and len(printed["input"]) == length
-    assert printed["samples"] == 10 * min(1000, 10**5 // length)  # A million letters take a second or two.
-    model = program.load_model(task, savepath)
-    source = program.load(task).Task(10, 3, np.random.default_rng(3))
-    inputs, answers = source.next_batch(min(5000, 10**5 // length), length=length)
-    right = np.argmax(model(inputs)[0], axis=-1) == answers
-    assert printed["sequences"] == pytest.approx(100 * right.all(axis=-1).mean(), abs=3)
-    assert printed["steps"] == pytest.approx(100 * right.mean(), abs=3)
-    if not flags:
-        assert "".join(source.prettify(inputs[0]).ravel()) != printed["input"]  # A training begins with that.
-        *_, least, most = QUALITY[variant]
-        assert least <= printed["sequences"] <= most
+    paths = ("--savepath", trained(variant).savepath, "--plotpath", tmp_path)
+    printed = check_test(task, paths[1], program.output_of(task, *chosen, *flags, *paths))
+    assert re.fullmatch(letters, printed["input"])
+    assert printed["samples"] == 10 * min(1000, 10**5 // printed["length"])  # A million letters take seconds.
 
 
-def test_a_very_long_sequence_is_tested_and_drawn(trained, tmp_path):
-    paths = ("--savepath", trained("1").savepath, "--plotpath", tmp_path)
-    output = program.output_of(1, "--test", "--plot", "--sample_len", 3000, *paths)
-    assert "length 3000: " in output and program.files(tmp_path) == ["encoder_decoder_attention.png"]
-
-
-# --- Other flags ------------------------------------------------------------------------------------------
-
-SIZES = [  # Variants that are there, flags of the model, the ending of its file, lengths of input and output.
-    (1, (), "--max_len 40 --vocab_size 1", "", 40, 1),
-    (2, ("2",), "--max_len 4 --vocab_size 7 --hidden 8 --self_att", "_self_att", 4, 8),
-    (3, ("3", "3 --pos_enc"), "--vocab_size 1 --enc_layers 0", "_0_layers", 11, 1),
-    (3, ("3", "3 --pos_enc"), "--max_len 12 --pos_enc --enc_layers 2", "_pos_enc_2_layers", 13, 1),
+SIZES = [  # Flags of the model, and the ending of its file.
+    (1, "--max_len 40 --vocab_size 1 --hidden 5", ""),
+    (2, "--max_len 4 --vocab_size 7 --self_att", "_self_att"),
+    (3, "--vocab_size 1 --enc_layers 0", "_0_layers"),
+    (3, "--max_len 12 --hidden 6 --pos_enc --enc_layers 2", "_pos_enc_2_layers"),
 ]
 
 
-@pytest.mark.parametrize(("task", "others", "flags", "ending", "length", "outputs"), SIZES)
-def test_other_sizes_train_test_and_plot_beside_other_variants(
-    task, others, flags, ending, length, outputs, drawn, trained, tmp_path
-):
+@pytest.mark.parametrize(("task", "flags", "ending"), SIZES)
+def test_other_sizes_train_test_and_plot_beside_other_variants(task, flags, ending, tmp_path):
     """A variant replaces no file of another one, and --test takes the sizes from its own."""
-    savepath = tmp_path / "new" / "my models"
+    savepath, name = tmp_path / "new" / "my models", f"checkpoint{ending}.npz"
     savepath.mkdir(parents=True)
-    copies = (shutil.copy(program.checkpoint(trained(other).savepath), savepath) for other in others)
-    there = [pathlib.Path(copy) for copy in copies]
-    before = [path.read_bytes() for path in there]
+    others = {f"checkpoint{other}.npz" for *_, other in [*SIZES, (3, "", "_pos_enc")]} - {name}
+    for other in others:
+        (savepath / other).write_bytes(b"another model")
     paths = ("--savepath", savepath, "--plotpath", tmp_path / "plots")
     steps = ("--steps", 3, "--print_every", 2, *paths)
-    test = ("--sample_len", length) if task == 1 else ("--test",)  # What shows a test's sequence tests.
-    output, figures = drawn(task, "--train", *flags.split(), *test, "--plot", *steps, compiled=False)
-    assert [path.read_bytes() for path in there] == before
-    for path in there:
-        path.unlink()
-    assert program.files(savepath) == [f"checkpoint{ending}.npz"]
+    output = program.output_of(task, "--train", *flags.split(), "--test", "--plot", *steps, compiled=False)
+    for other in others:
+        assert (savepath / other).read_bytes() == b"another model"
+        (savepath / other).unlink()
     training, _, testing = output.partition("\n\n")
-    assert list(program.losses(training)) == [2, 3]
-    drawings.check_losses(figures.pop(f"loss{ending}"), training)
-    printed = check_test(task, savepath, f"\n{testing}", figures)
-    assert (len(printed["input"]), len(printed["prediction"])) == (length, outputs)
+    losses = program.losses(training)
+    assert list(losses) == [2, 3] and program.contents(savepath)[1]["step"] == 3
+    curve = program.figures(output)[f"loss{ending}"].axes[0].lines[0].get_xydata()
+    assert curve.tolist() == [[step, float(loss)] for step, loss in losses.items()]
+    printed = check_test(task, savepath, f"\n{testing}")
+
     variant = re.sub(r"--(max_len|vocab_size|hidden) \d+", "", flags).split()
-    again = program.output_of(task, "--test", *variant, "--input", printed["input"], *paths[:2])
-    assert program.parse(again)["attention"] == printed["attention"]  # The model has its sizes.
+    again = program.output_of(task, *variant, "--input", printed["input"], *paths)
+    assert again.partition("Accuracy")[0] == f"\n{testing.partition('Accuracy')[0]}"
+    settings = program.contents(savepath)[1]["settings"]
+    given = dict(re.findall(r"--(\w+) (\d+)", flags))
+    assert {key: settings[key] for key in given} == {key: int(value) for key, value in given.items()}
+    assert program.files(savepath) == [name] and len(printed["input"]) == settings["max_len"] + (task == 3)
 
 
-def test_a_seed_repeats_a_training_and_each_flag_makes_a_difference(tmp_path):
+def test_each_flag_of_a_training_makes_a_difference(tmp_path):
     def losses(*flags):
         steps = ("--steps", 2, "--print_every", 1, "--savepath", tmp_path)
-        output = program.output_of(1, "--train", *steps, *flags, compiled=False)
-        return tuple(program.losses(output).values())
+        return program.output_of(1, "--train", *steps, *flags, compiled=False).partition("\nTraining")[0]
 
-    usual = losses("--seed", 0)
-    assert losses("--seed", 0) == usual
-    (last,) = losses("--seed", 0, "--print_every", 2)  # Up to rounding, as it is without.
-    assert float(last) == pytest.approx(float(usual[1]), rel=1e-3)
-    others = {losses("--seed", 0, *flags) for flags in (("--lr", 0.02), ("--batchsize", 50))}
-    assert len({usual, *others, losses("--seed", 2), losses(), losses()}) == 6
+    seeded = [(), ("--lr", 0.02), ("--batchsize", 50), ("--hidden", 32), ("--seed", 2)]
+    different = [losses("--seed", 0, *flags) for flags in seeded] + [losses(), losses()]
+    assert len(set(different)) == len(different) and losses("--seed", 0) == different[0]

@@ -1,20 +1,83 @@
-"""The transformer: its texts and its attention, what it prints and draws."""
+"""The transformer: its texts, its attention, what it prints and draws, and what its page says of it."""
 
+import code
 import collections
 import itertools
 import math
-import pathlib
 import re
+import sys
+import textwrap
+import types
 
-import drawings
 import formula
-import names_and_pets
 import numpy as np
 import program
 import pytest
-from experiments import transformer as measured
+from experiments import edits
 
-# --- The texts --------------------------------------------------------------------------------------------
+PAGE = program.script("transformer").with_suffix(".md").read_text(encoding="utf-8")
+LOOK = r"(\w+) at word (\d+) \((\d\.\d{3})\)\n"
+PET = rf"(\w+) at word (\d+): {LOOK}"
+HEAD = rf"Layer (\d+), head (\d+), attended mainly to: {LOOK}"
+QUESTION = rf"\nQuestion at word (\d+): (\w+)\nPrediction: (\w+)\nTruth: (\w+)\n((?:{HEAD})+)"
+OUTPUT = re.compile(
+    r"\nText: \n(?P<text>[A-Za-z ]+)\n"
+    rf"(?:\nLayer 1, head (?P<head>\d+), what each pet attended mainly to:\n(?P<pets>(?:{PET})+))?"
+    rf"(?P<questions>(?:{QUESTION})+)"
+    r"\nAccuracy on 10000 new texts of \d pairs: (?P<right>\d+\.\d\d)% of first questions\n"
+    rf"{program.PLOTS}"
+)
+
+
+@pytest.fixture(scope="module")
+def module():
+    """Return transformer.py as a module."""
+    return program.load("transformer")
+
+
+def answers(text):
+    """Return what is right in a list of words, read one by one: the place of each question to its pet."""
+    known, right = {}, {}
+    for place, word in enumerate(text):
+        if place % 2:
+            known.setdefault(text[place - 1], word)
+        elif word in known:
+            right[place] = known[word]
+    return right
+
+
+def parse(output):
+    """Return what --test has printed, which must be the whole output, of a model of one or two layers.
+
+    A look is what has most of a head's weight, as it is printed: the word, its place, and the weight.
+
+    Returns:
+        .words: list of str; .right: the accuracy, in percent.
+        .head: the head, from 1, whose looks come first, and .pets: list of (pet, its place, *look).
+        .questions: list of (place, name, prediction, truth, list of (layer, head, *look)).
+    """
+    match = OUTPUT.fullmatch(output)
+    assert match, output
+    questions = re.findall(QUESTION, match["questions"])
+    return types.SimpleNamespace(
+        words=match["text"].split(),
+        right=float(match["right"]),
+        head=int(match["head"] or 0),
+        pets=re.findall(PET, match["pets"] or ""),
+        questions=[(*question[:4], re.findall(HEAD, question[4])) for question in questions],
+    )
+
+
+def percent_right(model, pairs):
+    """Return how many percent of the first questions of 2,000 texts a model answers."""
+    module, places = program.load("transformer"), 2 * pairs
+    texts = module.next_batch(np.random.default_rng(7), pairs, 2000, introduced=pairs)
+    right = [answers(text)[places] for text in texts.tolist()]
+    logits, _ = model(texts[:, : places + 1])
+    return 100 * np.mean(np.argmax(logits[:, -1], axis=-1) == right)
+
+
+# --- The texts and the model ------------------------------------------------------------------------------
 
 
 def about(mean):
@@ -22,18 +85,18 @@ def about(mean):
     return pytest.approx(mean, abs=5 * math.sqrt(mean))
 
 
-@pytest.mark.parametrize("pairs", (1, 2, 4, 8))
-def test_each_text_introduces_pairs_and_asks_for_them(pairs, transformer):
-    words = transformer.vocabulary(pairs)
+@pytest.mark.parametrize("pairs", (1, 4, 8))
+def test_each_text_introduces_pairs_and_asks_for_them(pairs, module):
+    words = module.vocabulary(pairs)
     names, pets = words[: 2 * pairs], words[2 * pairs :]
     assert len(set(words)) == 4 * pairs
-    texts = transformer.next_batch(np.random.default_rng(0), pairs, 3, 2000)
+    texts = module.next_batch(np.random.default_rng(0), pairs, 3, 2000)
     assert texts.shape == (3, 2000, 4 * pairs) and texts.dtype == np.int32
     introduced, said, asked = collections.Counter(), collections.Counter(), collections.Counter()
     for text in texts.reshape(6000, -1):
         text = [words[number] for number in text]
         assert set(text[::2]) <= set(names) and set(text[1::2]) <= set(pets)
-        right = names_and_pets.answers(text)
+        right = answers(text)
         first = min(right) // 2  # How many pairs come before the first question, and after it no new name.
         assert len(set(text[::2])) == first and all(text[place + 1] == pet for place, pet in right.items())
         introduced[first] += 1
@@ -43,71 +106,34 @@ def test_each_text_introduces_pairs_and_asks_for_them(pairs, transformer):
     assert said == dict.fromkeys(pets, about(sum(said.values()) / (2 * pairs)))
     for (_, first), count in asked.items():  # The last question asks for each of them equally often.
         assert count == about(introduced[first] / first)
-    for text in transformer.next_batch(np.random.default_rng(0), pairs, 50, introduced=pairs):
+    for text in module.next_batch(np.random.default_rng(0), pairs, 50, introduced=pairs):
         assert len(set(text[::2])) == len(set(text[: 2 * pairs : 2])) == pairs
 
 
-@pytest.mark.parametrize("pairs", (1, 2, 3, 4))
-def test_the_lowest_loss_is_that_of_all_texts_counted(pairs):
-    """Texts by turns, the same names in other letters being one text: 0 is the first name, 1 the second."""
-    probabilities = collections.Counter()  # Of what is said so far, a tuple of turns.
-    for introduced in range(1, pairs + 1):
-        questions = list(itertools.product(range(introduced), repeat=2 * pairs - introduced))
-        for turns in questions:
-            text = (*range(introduced), *turns)
-            for end in range(len(text) + 1):
-                probabilities[text[:end]] += 1 / pairs / len(questions)
-    nats = 0
-    for text, probability in probabilities.items():
-        if len(text) > 1:  # Before the first name there is nothing to go on from.
-            so_far = max(text[:-1]) + 1
-            new = text[-1] == so_far
-            fraction = probability / probabilities[text[:-1]] / (2 * pairs - so_far if new else 1)
-            nats -= probability * math.log(fraction)
-        if text and text[-1] not in text[:-1]:
-            nats += probability * math.log(2 * pairs)  # The new name's pet.
-    assert measured.lowest_loss(pairs) == pytest.approx(nats / (4 * pairs - 1))
-
-
-# --- The model --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("hidden", "heads"), ((12, 3), (8, 1), (32, 4)))
-def test_attention_is_that_of_keras(hidden, heads, transformer):
+@pytest.mark.parametrize(("hidden", "heads"), ((12, 3), (8, 1)))
+def test_attention_is_that_of_keras(hidden, heads, module):
     vectors = np.random.default_rng(0).normal(size=(2, 7, hidden)).astype(np.float32)
-    attention = transformer.Attention(heads)
+    attention = module.Attention(heads)
     output, weights = attention(vectors)
     depth = hidden // heads
-    keras_attention = transformer.tf.keras.layers.MultiHeadAttention(heads, depth, use_bias=False)
+    keras_attention = module.tf.keras.layers.MultiHeadAttention(heads, depth, use_bias=False)
     keras_attention.build(vectors.shape, vectors.shape)
-    matrices = {name: getattr(attention, name).numpy() for name in ("W_Q", "W_K", "W_V", "W_O")}
-    order = [matrices[f"W_{letter}"].reshape(hidden, heads, depth) for letter in "QKV"]
     names = [weight.path.split("/")[-2] for weight in keras_attention.weights]
     assert names == ["query", "key", "value", "attention_output"]
-    keras_attention.set_weights([*order, matrices["W_O"].reshape(heads, depth, hidden)])
+    order = [getattr(attention, name).numpy() for name in ("W_Q", "W_K", "W_V", "W_O")]
+    shapes = [weight.shape for weight in keras_attention.weights]
+    keras_attention.set_weights([array.reshape(shape) for array, shape in zip(order, shapes)])
     expected = keras_attention(vectors, vectors, use_causal_mask=True, return_attention_scores=True)
     np.testing.assert_allclose(output, expected[0], atol=1e-5)
     np.testing.assert_allclose(weights, expected[1], atol=1e-6)
 
 
-def test_no_word_starts_as_a_position_does(transformer):
-    """One initializer for both would give them the same numbers."""
-    transformer.tf.keras.utils.set_random_seed(1)
-    model = transformer.Transformer(pairs=4, hidden=32, layers=2, heads=4)
-    words, positions = model.embedding.embeddings.numpy(), model.positions.numpy()[0]
-    cosines = words @ positions.T / np.outer(*(np.linalg.norm(each, axis=1) for each in (words, positions)))
-    assert np.abs(cosines).max() < 0.8 and words.std() == pytest.approx(0.3, abs=0.05)
-    assert positions.std() == pytest.approx(0.3, abs=0.05)
-
-
-def test_the_model_is_the_formula(short, transformer):
-    arrays, description = program.contents(short.savepath)
-    model, settings = program.load_model("transformer", short.savepath), description["settings"]
-    assert {array.dtype for array in arrays.values()} == {np.dtype("float32")}
-    assert settings == {"pairs": 4, "hidden": 32, "layers": 2, "heads": 4}
-    assert description["step"] == 700 and sum(array.size for array in arrays.values()) == 18416
-    words = transformer.next_batch(np.random.default_rng(5), 4, 3)[:, :-1]
-    reference = formula.Model(arrays)
+def test_the_model_is_the_formula(module):
+    settings = {"pairs": 4, "hidden": 12, "layers": 3, "heads": 2}
+    model, generator = module.Transformer(**settings), np.random.default_rng(0)
+    for weight in model.weights:
+        weight.assign(generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path))
+    words, reference = module.next_batch(generator, 4, 3)[:, :-1], formula.of(model)
     chances = reference.transformer(settings, words)
     for length in (15, 4):  # One after the other, also by Keras's own way.
         for logits, weights in (model(words[:, :length]), model.predict(words[:, :length], verbose=0)):
@@ -120,117 +146,189 @@ def test_the_model_is_the_formula(short, transformer):
 # --- What it prints and draws -----------------------------------------------------------------------------
 
 
-def test_the_guesser_by_all_tables_of_pets():
-    tables = itertools.product(range(8), repeat=4)
-    assert measured.guesser(4) == np.mean([max(map(table.count, table)) / 4 for table in tables])
-    assert f"{measured.guesser(4):.2%} {measured.guesser(8):.1%}" == "41.21% 25.8%"
-
-
-def test_a_short_training(short):
-    lines, losses = short.stdout.splitlines(), program.losses(short.stdout)
-    assert list(losses) == list(range(50, 701, 50)) and len(lines) == 17
-    assert lines[-3:-1] == ["Training complete!", f"Model saved to {short.savepath / 'transformer.npz'}."]
-    assert [pathlib.Path(path).name for path in program.plots(lines[-1])] == ["transformer_loss.png"]
-    assert measured.lowest_loss(4) < float(losses[700]) < float(losses[50])
-
-
-TEXTS = [  # In the second one, Anna's pet is said wrong at first; the third is as long as a text can be.
-    None,
-    "Anna dog Ben cat aNNA owl Ben cat Anna",
-    "ben CAT Dan owl Cleo owl Dan owl Ben cat Cleo owl Dan owl Ben cat",
-]
-
-
 def check_look(word, place, weight, words, row):
     """Check that a word, with its place and weight as they are printed, has the largest weight of a row."""
     assert word == words[int(place)] and float(weight) == pytest.approx(row.max(), abs=0.0006)
     assert row[int(place)] == pytest.approx(row.max(), abs=1e-4)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_what_a_test_shows_is_what_the_model_gives(text, short, tmp_path, drawn, transformer):
-    flags = ("--test", "--plot", "--seed", 3, "--savepath", short.savepath, "--plotpath", tmp_path / "new")
-    output, figures = drawn("transformer", *flags, *(("--input", text) if text else ()))
-    printed = names_and_pets.parse(output)
-    words, questions = printed.words, printed.questions
-    if text:
-        assert " ".join(words).lower() == text.lower()
-    else:
-        assert len(words) == 16 and len(set(words[:8:2])) == 4
-    right = names_and_pets.answers(words)
-    assert {int(place): truth for place, _, _, truth, _ in questions} == right
-
-    known, read, pets = transformer.vocabulary(4), words[: max(right) + 1], range(1, min(right), 2)
-    arrays, description = program.contents(short.savepath)
-    reference = formula.Model(arrays)
-    chances = reference.transformer(description["settings"], [known.index(word) for word in read])
-    first, second = np.array(list(reference.weights.values()))  # (heads, words, words)
-    for place, name, prediction, _, looks in questions:
+def check_test(output, savepath, module):
+    """Check that --test has printed and drawn what the model gives by the formula; return what is printed."""
+    printed, (arrays, description) = parse(output), program.contents(savepath)
+    words, settings, reference = printed.words, description["settings"], formula.Model(arrays)
+    right, known = answers(words), module.vocabulary(settings["pairs"])
+    assert {int(place): truth for place, _, _, truth, _ in printed.questions} == right
+    read, pets = words[: max(right) + 1], range(1, min(right), 2)
+    chances = reference.transformer(settings, [known.index(word) for word in read])
+    layers = np.array(list(reference.weights.values()))  # (layers, heads, words, words)
+    for place, name, prediction, _, looks in printed.questions:
         place = int(place)
         assert name == words[place] and prediction == known[chances[place].argmax()]
-        assert sorted(head for _, head, *_ in looks) == ["1", "2", "3", "4"]
-        weights = [weight for *_, weight in looks]
+        heads, weights = [int(head) for _, head, *_ in looks], [weight for *_, weight in looks]
+        assert sorted(heads) == list(range(1, settings["heads"] + 1))
         assert weights == sorted(weights, reverse=True)
         for layer, head, *look in looks:
-            assert layer == "2"
-            check_look(*look, words, second[int(head) - 1, place])
-    assert [(pet, int(place)) for pet, place, *_ in printed.pets] == [(words[place], place) for place in pets]
-    for _, place, *look in printed.pets:
-        check_look(*look, words, first[printed.head - 1, int(place)])
-    on_owners = first[:, pets, [place - 1 for place in pets]].mean(axis=-1)
-    assert on_owners[printed.head - 1] == pytest.approx(on_owners.max(), abs=1e-4)
+            assert int(layer) == settings["layers"]
+            check_look(*look, words, layers[-1, int(head) - 1, place])
+    if settings["layers"] > 1:
+        shown = [(pet, int(place)) for pet, place, *_ in printed.pets]
+        assert shown == [(words[place], place) for place in pets]
+        for _, place, *look in printed.pets:
+            check_look(*look, words, layers[0, printed.head - 1, int(place)])
+        on_owners = layers[0][:, pets, [place - 1 for place in pets]].mean(axis=-1)
+        assert on_owners[printed.head - 1] == pytest.approx(on_owners.max(), abs=1e-4)
 
-    assert list(figures) == ["transformer_layer_1", "transformer_layer_2"]
+    figures = program.figures(output)
     names = [f"{place}: {word}" for place, word in enumerate(read)]
-    for layer, (figure, heads) in enumerate(zip(figures.values(), (first, second), strict=True), start=1):
-        *maps, colour_bar = figure.axes  # One bar of colours for all, from no weight to all of it.
-        assert {axes.images[0].get_clim() for axes in maps} == {colour_bar.get_ylim()} == {(0, 1)}
-        assert str(layer) in figure.get_suptitle() and figure.get_supylabel() and figure.get_supxlabel()
-        for head, (axes, weights) in enumerate(zip(maps, heads, strict=True), start=1):
+    for number, heads in enumerate(layers, start=1):
+        *maps, _ = figures.pop(f"transformer_layer_{number}").axes
+        for axes, weights in zip(maps, heads, strict=True):
             np.testing.assert_allclose(axes.images[0].get_array(), weights, atol=1e-4)
-            assert re.findall(r"\d", axes.get_title()) == [str(head)] and axes.yaxis_inverted()
+            assert axes.yaxis_inverted() and axes.images[0].get_clim() == (0, 1)
             assert [label.get_text() for label in axes.get_xticklabels()] == names
             assert [label.get_text() for label in axes.get_yticklabels()] == names
+    assert set(figures) <= {"transformer_loss"}
+    return printed
 
 
-def test_the_accuracy_is_that_of_the_first_questions(short, transformer, monkeypatch):
-    """Counted by plain Python over the very texts that the test draws; a short training beats the guesser."""
-    drawn, next_batch = [], transformer.next_batch
+def test_a_short_training_learns_to_look_up_and_its_model_is_loaded_again(trained, module, tmp_path):
+    training = trained("transformer")
+    text, _, tested = training.stdout.partition("\n\n")
+    saved = f"Model saved to {training.savepath / 'transformer.npz'}."
+    assert text.splitlines()[-2:] == ["Training complete!", saved]
+    losses = program.losses(text)
+    assert list(losses) == list(range(50, 501, 50)) and float(losses[50]) == pytest.approx(2.3688, abs=1e-3)
+    drawn = ["transformer_layer_1.png", "transformer_layer_2.png", "transformer_loss.png"]
+    assert program.files(training.plotpath) == drawn
 
-    def kept(*arguments, **words):
-        drawn.append(next_batch(*arguments, **words))
-        return drawn[-1]
-
-    monkeypatch.setattr(transformer, "next_batch", kept)
-    output = program.output_of("transformer", "--test", "--seed", 3, "--savepath", short.savepath)
-    texts = np.concatenate(drawn[1:])  # The first one is shown.
-    assert texts.shape == (10000, 16) and len({tuple(text) for text in texts[:, 8:].tolist()}) > 5000
-    answers = [names_and_pets.answers(text) for text in texts.tolist()]
-    assert all(min(right) == 8 for right in answers)
-    logits, _ = program.load_model("transformer", short.savepath)(texts[:, :-1])
-    share = np.mean(np.argmax(logits[:, 8], axis=-1) == [right[8] for right in answers])
-    assert f"{share:.2%} of first" in output and share > measured.guesser(4) + 0.2
+    paths = ("--savepath", training.savepath, "--plotpath", tmp_path)
+    again = program.output_of("transformer", "--plot", "--seed", 1, *paths)
+    assert again.partition("Plot")[0] == f"\n{tested.partition('Plot')[0]}"
+    printed = check_test(again, training.savepath, module)
+    assert len(printed.words) == 16 and len(set(printed.words[:8:2])) == 4
+    expected = percent_right(program.load_model("transformer", training.savepath), 4)
+    assert printed.right == pytest.approx(expected, abs=3) and printed.right > 61  # A guesser gets 41%.
+    text = "ben CAT Dan owl Cleo owl Dan hen Ben cat Cleo owl Dan owl Ben"  # Once, Dan's pet is wrong.
+    output = program.output_of("transformer", "--plot", "--input", text, *paths)
+    assert " ".join(check_test(output, training.savepath, module).words).lower() == text.lower()
 
 
-def test_other_sizes_train_test_and_plot(drawn, tmp_path, transformer):
-    """A loss is the mean over the last training steps; these leave the weights as the seed makes them."""
+def test_other_sizes_train_test_and_plot(tmp_path, module):
     sizes = {"pairs": 8, "layers": 1, "heads": 3, "hidden": 6}
     flags = [word for name, size in sizes.items() for word in (f"--{name}", size)]
-    flags += ["--steps", 3, "--print_every", 2, "--seed", 0, "--lr", 1e-9]
+    flags += ["--steps", 2, "--print_every", 1, "--seed", 0]
     paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
-    output, figures = drawn("transformer", "--train", "--test", "--plot", *flags, *paths, compiled=False)
-    assert list(figures) == ["transformer_layer_1", "transformer_loss"]
+    output = program.output_of("transformer", "--train", "--test", "--plot", *flags, *paths, compiled=False)
+    curve = program.figures(output)["transformer_loss"].axes[0].lines[0].get_xydata()
     training, _, testing = output.partition("\n\n")
-    printed = names_and_pets.parse(f"\n{testing}")
-    assert len(printed.words) == 32 and not printed.pets and list(program.losses(training)) == [2, 3]
-    drawings.check_losses(figures["transformer_loss"], training)
-    again = program.output_of("transformer", "--test", "--seed", 0, *paths[:2])  # The model has its sizes.
+    assert curve.tolist() == [[step, float(loss)] for step, loss in program.losses(training).items()]
+    printed = check_test(f"\n{testing}", tmp_path / "models", module)
+    assert len(printed.words) == 32 and not printed.pets and len(curve) == 2
+    again = program.output_of("transformer", "--test", "--seed", 0, *paths)  # The model has its sizes.
     assert testing.startswith(again[1:])
-    transformer.tf.keras.utils.set_random_seed(0)
-    model = transformer.Transformer(**sizes)
-    generator = np.random.default_rng(0)
-    for mean, steps in zip(program.losses(training).values(), (2, 1), strict=True):
-        texts = np.concatenate(transformer.next_batch(generator, 8, steps, 100))
-        chances = formula.of(model).transformer(sizes, texts[:, :-1])
-        nats = -np.log(np.take_along_axis(chances, texts[:, 1:, None], axis=-1)).mean()
-        assert float(mean) == pytest.approx(nats, rel=1e-4)
+
+
+# --- What its page says -----------------------------------------------------------------------------------
+
+
+def test_the_first_sample_of_the_page_is_as_it_is_printed():
+    (sample,) = re.findall(r"^```\n(Text: \n.*?Accuracy .*?\n)```", PAGE, re.MULTILINE | re.DOTALL)
+    printed = parse(f"\n{sample}")
+    ((place, _, _, truth, looks),) = printed.questions
+    assert truth == answers(printed.words)[int(place)] and len(looks) == 4
+    assert [int(place) for _, place, *_ in printed.pets] == [1, 3, 5, 7]
+
+
+def test_one_layer_can_look_up_with_weights_set_by_hand(module):
+    """Head 0 finds which pair the question was in, the others fetch the pets, dense layers pick one."""
+    pairs, depth = 4, 16
+    names, positions = 2 * pairs, 4 * pairs  # What begins where: names at 0, pets, positions, ...
+    asked = positions + 4 * pairs - 1  # ... which pair is asked for, and the pets that the heads fetch.
+    pets, numbers = asked + pairs, (1 + pairs) * depth
+    model = module.Transformer(pairs, numbers, 1, 1 + pairs)
+    (block,) = model.blocks
+    query, key, value, output = (np.zeros((numbers, numbers)) for _ in range(4))
+    expand, contract = np.zeros((numbers, 2 * numbers)), np.zeros((2 * numbers, numbers))
+    unit = np.eye(numbers)
+    query[range(names), range(names)] = key[range(names), range(names)] = 8
+    for pair in range(pairs):
+        value[positions + 2 * pair, pair] = output[pair, asked + pair] = 1
+        start = depth * (1 + pair)  # Of this head's numbers.
+        query[positions:asked, start] = key[positions + 2 * pair + 1, start] = 8
+        for pet in range(names):
+            unit_of_both = names * pair + pet  # This pair is asked for, and it has this pet.
+            value[names + pet, start + pet] = output[start + pet, pets + unit_of_both] = 1
+            expand[[asked + pair, pets + unit_of_both], unit_of_both] = 1
+            contract[unit_of_both, names + pet] = 50
+    model.embedding.embeddings.assign(unit[:positions])
+    model.positions.assign(unit[None, positions:asked])
+    block.attention.set_weights([query, key, value, output])
+    block.expand.set_weights([expand, np.full(2 * numbers, -5)])
+    block.contract.kernel.assign(contract)
+    model.logits_layer.kernel.assign(unit[:, :positions])
+    assert percent_right(model, pairs) == 100
+
+
+def test_two_layers_can_look_up_with_equal_weights_in_both():
+    """Set by hand, too: dense layers say which word is in which pair, and an equal mean keeps it all."""
+    pairs, numbers, names, positions, places = 4, 128, 8, 16, 31  # Of words in pairs: 31 + 4 * word + pair.
+    module = edits.load("transformer", "G 1+G 2")
+    model = module.Transformer(pairs, numbers, 2, 1)
+    unit, value = np.eye(numbers), np.zeros((numbers, numbers))
+    says, said, finds, found = (np.zeros(shape) for shape in 2 * ((numbers, 256), (256, numbers)))
+    for index, (word, pair) in enumerate(itertools.product(range(16), range(pairs))):
+        says[[word, positions + 2 * pair + (word >= names)], index] = 1
+        said[index, places + index] = 0.25
+        value[places + index, places + index] = 1.4
+    for index, (name, pair, pet) in enumerate(itertools.product(range(8), range(pairs), range(8, 16))):
+        finds[[name, places + 4 * name + pair, places + 4 * pet + pair], index] = 1
+        found[index, pet] = 50
+    model.embedding.embeddings.assign(unit[:positions])
+    model.positions.assign(unit[None, positions:places])
+    first, second = model.blocks
+    first.attention.W_V.assign(0 * value)
+    first.expand.set_weights([says, np.full(256, -11.5)])
+    first.contract.kernel.assign(said)
+    second.attention.W_V.assign(value)
+    second.attention.W_O.assign(unit)
+    second.expand.set_weights([finds, np.full(256, -8)])
+    second.contract.kernel.assign(found)
+    model.logits_layer.kernel.assign(unit[:, :positions])
+    words = module.next_batch(np.random.default_rng(0), pairs, 2)[:, :9]
+    for weights in model(words)[1]:
+        np.testing.assert_allclose(weights[:, 0], 2 * [np.tri(9) / np.arange(1, 10)[:, None]], atol=1e-6)
+    assert percent_right(model, pairs) == 100
+
+
+def test_what_a_reader_pastes(trained, module, monkeypatch, capsys):
+    """The lines of *The file, part by part*, of *Look inside* and of an exercise; one model knows little."""
+    monkeypatch.setitem(sys.modules, "transformer", module)
+    names = {}
+    console = code.InteractiveConsole(names)  # As one pastes it.
+
+    def run(pattern):
+        (lines,) = re.findall(pattern, PAGE, re.DOTALL)
+        for line in textwrap.dedent(lines).splitlines():
+            console.push(line.replace("models/", f"{trained('transformer').savepath}/"))
+        seen = capsys.readouterr()
+        assert "Error" not in seen.err, seen.err
+        return seen.out
+
+    said = run(r"```python\n(import numpy.*?)```")
+    assert said.startswith("(1, 9, 32) (1, 4, 9, 9) (1, 9, 32)\n")
+    printed = np.array(re.findall(r"[\d.]+", said.partition("\n")[2]), dtype=float).reshape(4, 4)
+    assert (printed[np.tri(4) == 0] == 0).all() and printed.sum(axis=1) == pytest.approx([1] * 4, abs=0.02)
+
+    said, model = run(r"```python\n( *model, _ = .*?)```"), names["model"]
+    vectors = model.embedding(names["words"]) + model.positions[:, :9]
+    _, weights = model.blocks[0].attention(model.blocks[0].norm_1(vectors))
+    of_pets = [np.mean([weights[0, head, pet, pet - 1] for pet in (1, 3, 5, 7)]) for head in range(4)]
+    assert of_pets[names["head"]] == max(of_pets)
+    np.testing.assert_allclose(names["weights"], weights[0, names["head"]], atol=1e-6)
+    shown = [float(number) for number in re.findall(r"[\d.]+", said)]
+    assert shown[0] == names["head"] + 1 and np.mean(shown[1:5]) == pytest.approx(max(of_pets), abs=0.01)
+    assert shown[5:] == list(names["weights"][3].round(2))
+
+    words = run(r"```python\n( +words = .*?)```").split()
+    assert len(words) == 16 and words[:4] == "Anna dog Ben cat".split()
+    assert set(words) <= set(module.vocabulary(4))
