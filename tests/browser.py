@@ -19,10 +19,7 @@ PAGE, SOURCES = program.BEYOND / "play.html", program.BEYOND / "play"
 CHECKPOINTS = {path.stem: path for path in sorted(SOURCES.glob("checkpoints/*.npz"))}  # Those in the page.
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # The first is the fastest.
 FLAGS = ("headless", "window-size=1280,900", "no-sandbox", "disable-gpu", "disable-background-networking")
-MISSING = (
-    "the tests of play.html need Chrome or Chromium with its driver; install both, on Debian with "
-    "`apt-get install chromium chromium-driver`, and run the tests again"
-)
+MISSING = "no Chromium or Chrome with its driver: apt-get install chromium chromium-driver"
 SEEN = """
     const all = (part, query) => [...part.querySelectorAll(query)];
     const rows = (table) => all(table, "tr").slice(1)

@@ -14,16 +14,8 @@ def softmax(logits):
 def attend(query, key, value, factor=1, mask=True):
     """Return the weighted means of the values and the weights: equation 1 of Vaswani et al. (2017).
 
-    Args:
-        query: float (..., queries, depth).
-        key: float (..., keys, depth).
-        value: float (..., keys, numbers).
-        factor: float, what the logits are multiplied by.
-        mask: bool (queries, keys), False where a query cannot attend to a key.
-
-    Returns:
-        means: float64 (..., queries, numbers).
-        weights: float64 (..., queries, keys); each row sums to 1.
+    The logits are multiplied by a factor; the mask, bool (queries, keys), is False where a query cannot
+    attend to a key.
     """
     query, key, value = (np.asarray(array, dtype=np.float64) for array in (query, key, value))
     logits = factor * (query @ key.swapaxes(-1, -2)) / np.sqrt(key.shape[-1])
@@ -45,13 +37,8 @@ def of(model, factors=()):
 class Model:
     """A model of the tasks, or a transformer, from the arrays of its checkpoint alone.
 
-    Args:
-        arrays: dict of the checkpoint's arrays, by their names.
-        factors: dict from the name of an attention to what multiplies its logits; 1 where it is missing.
-
-    Attributes:
-        weights: dict from the name of each attention that was computed to a list with the weights, float64
-            (..., queries, keys), of each head.
+    factors is a dict from the name of an attention to what multiplies its logits; self.weights one from the
+    name of each attention that was computed to the list of its heads' weights, float64 (..., queries, keys).
     """
 
     def __init__(self, arrays, factors=()):

@@ -1,8 +1,7 @@
-"""How the tests reach the programs, as scripts and as modules, and how they read what these print."""
+"""How the tests run the programs, as scripts and as modules, what is right, and what they compare."""
 
 import contextlib
 import io
-import json
 import os
 import pathlib
 import re
@@ -11,6 +10,7 @@ import subprocess
 import sys
 from unittest import mock
 
+import numpy as np
 import pytest
 from experiments import programs
 
@@ -25,7 +25,43 @@ def source(task):
     return script(task).read_text(encoding="utf-8")
 
 
-# --- As scripts -------------------------------------------------------------------------------------------
+# --- What is right ----------------------------------------------------------------------------------------
+
+
+def alphabet(task, vocab_size=3):
+    """Return the letters of a task, a str; a blank is the first, except in Task 3."""
+    return " " * (task != 3) + string.ascii_uppercase[:vocab_size]
+
+
+def solve(task, letters, vocab_size=3):
+    """Return the right answers to a str of letters, counted in plain Python."""
+    if task == 3:
+        return [letters[1:].count(letters[0])]
+    counts = [letters.count(letter) for letter in string.ascii_uppercase[:vocab_size]]
+    return counts if task == 1 else [*counts, abs(counts[0] - counts[1])]
+
+
+def pets_of(text):
+    """Return what is right in a list of words, read one by one: the place of each question to its pet."""
+    known, right = {}, {}
+    for place, word in enumerate(text):
+        if place % 2:
+            known.setdefault(text[place - 1], word)
+        elif word in known:
+            right[place] = known[word]
+    return right
+
+
+def percent_right(model, pairs):
+    """Return how many percent of the first questions of 2,000 texts a transformer answers."""
+    module, places = load("transformer"), 2 * pairs
+    texts = module.next_batch(np.random.default_rng(7), pairs, 2000, introduced=pairs)
+    right = [pets_of(text)[places] for text in texts.tolist()]
+    logits, _ = model(texts[:, : places + 1])
+    return 100 * np.mean(np.argmax(logits[:, -1], axis=-1) == right)
+
+
+# --- How to run a program ---------------------------------------------------------------------------------
 
 
 def start(task, *flags, python=(sys.executable,), **options):
@@ -39,32 +75,13 @@ def start(task, *flags, python=(sys.executable,), **options):
 def finish(process):
     """Wait for a process and return its subprocess.CompletedProcess."""
     with process:
-        try:
-            output, errors = process.communicate(timeout=300)
-        finally:
-            process.kill()  # If it has not ended by now.
+        output, errors = process.communicate()
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
 def run(task, *flags, **options):
     """Run a program as a user does and return its subprocess.CompletedProcess."""
     return finish(start(task, *flags, **options))
-
-
-def messages(completed):
-    """Return the lines of standard error that are neither a usage nor TensorFlow's own start-up messages."""
-    others = r"usage: |WARNING: All log messages before absl|[IWE]0000 "
-    return [line for line in completed.stderr.splitlines() if not re.match(others, line)]
-
-
-def refused(completed, status, *named):
-    """Check that a run ended with this status and one line of its own, which names a flag or a file."""
-    lines = messages(completed)
-    assert completed.returncode == status and len(lines) == 1, completed
-    assert ": error: " in lines[0] and all(str(word) in lines[0] for word in named), lines[0]
-
-
-# --- As modules -------------------------------------------------------------------------------------------
 
 
 def in_process(task, *flags, compiled=True):
@@ -89,22 +106,20 @@ def output_of(task, *flags, **options):
     return completed.stdout
 
 
-def figures(output):
-    """Return what the run in this process has drawn that printed this: the names of files and figures."""
-    pyplot, drawn = load(1).plt, {}
-    for path, number in zip(map(pathlib.Path, plots(output)), pyplot.get_fignums(), strict=True):
-        drawn[path.stem] = pyplot.figure(number)
-        size = pyplot.imread(path).shape[1::-1]
-        assert size == pytest.approx(150 * drawn[path.stem].get_size_inches(), abs=1)
-    return drawn
+def messages(completed):
+    """Return the lines of standard error that are neither a usage nor TensorFlow's own start-up messages."""
+    others = r"usage: |WARNING: All log messages before absl|[IWE]0000 "
+    return [line for line in completed.stderr.splitlines() if not re.match(others, line)]
 
 
-def load_model(task, savepath):
-    """Return the model in a file, or the only one in a folder."""
-    return programs.load_model(load(task), checkpoint(savepath))
+def refused(completed, status, *named):
+    """Check that a run ended with this status and one line of its own, which names a flag or a file."""
+    lines = messages(completed)
+    assert completed.returncode == status and len(lines) == 1, completed
+    assert ": error: " in lines[0] and all(str(word) in lines[0] for word in named), lines[0]
 
 
-# --- What they write --------------------------------------------------------------------------------------
+# --- What it has left -------------------------------------------------------------------------------------
 
 
 def checkpoint(savepath):
@@ -118,69 +133,46 @@ def contents(savepath):
     return read(checkpoint(savepath))
 
 
+def load_model(task, savepath):
+    """Return the model in a file, or the only one in a folder."""
+    return programs.load_model(load(task), checkpoint(savepath))
+
+
 def files(folder):
     """Return the sorted names of the files in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
-# --- What they print --------------------------------------------------------------------------------------
-
-NUMBERS = r"\[\d+\.\d{1,3}(?:, \d+\.\d{1,3})*\]"
-PLOTS = r"(?:Plot saved to .+\.png\.\n)*"
-OUTPUT = re.compile(
-    r"\nInput: \n(?P<input>\[\[\['[A-Z ]'\](?:\n  \['[A-Z ]'\])*\]\])\n"
-    r"\nPrediction: \n\[\[(?P<prediction>[\d ]+)\]\]\n"
-    r"\nTruth: \n\[\[(?P<truth>[\d ]+)\]\]\n"
-    r"\nEncoder-Decoder Attention: \n"
-    rf"(?P<attention>(?:Output step \d+ attended mainly to Input steps: \[[\d\s]+\]\n{NUMBERS}\n)+)"
-    rf"(?:\nSelf-Attention: \n(?P<self_attention>(?:Attention of Output step \d+:\n{NUMBERS}\n)+))?"
-    rf"(?:\nL2-Norm of Positional Encoding:\n(?P<norms>{NUMBERS})\n)?"
-    r"\nAccuracy on (?P<samples>\d+) new samples of length (?P<length>\d+): "
-    rf"(?P<sequences>\d+\.\d\d)% of sequences, (?P<steps>\d+\.\d\d)% of output steps\n{PLOTS}"
-)
-
-
-def plots(text):
-    """Return the paths in lines that say where a plot was saved."""
-    return re.findall(r"^Plot saved to (.+)\.$", text, re.MULTILINE)
-
-
-def rows(text):
-    """Return the lists of numbers below the headings of Output step 0, 1, ..., as lists of float."""
-    steps = re.findall(rf"Output step (\d+)[^,]*?\n({NUMBERS})", text or "")
-    assert [int(step) for step, _ in steps] == list(range(len(steps)))
-    return [json.loads(row) for _, row in steps]
-
-
-def parse(output):
-    """Return what --test has printed, which must be the whole output, as a dict of Python values."""
-    match = OUTPUT.fullmatch(output)
-    assert match, output
-    mainly = re.findall(r"Input steps: \[([\d\s]+)\]", match["attention"])
-    numbers = ("norms", "samples", "length", "sequences", "steps")
-    return {
-        "input": "".join(re.findall(r"'(.)'", match["input"])),
-        **{name: [int(count) for count in match[name].split()] for name in ("prediction", "truth")},
-        **{name: rows(match[name]) for name in ("attention", "self_attention")},
-        **{name: json.loads(match[name] or "[]") for name in numbers},
-        "mainly": [[int(step) for step in steps.split()] for steps in mainly],
-    }
-
-
-def alphabet(task, vocab_size=3):
-    """Return the letters of a task, a str; a blank is the first, except in Task 3."""
-    return " " * (task != 3) + string.ascii_uppercase[:vocab_size]
-
-
-def solve(task, letters, vocab_size=3):
-    """Return the right answers to a str of letters, counted in plain Python."""
-    if task == 3:
-        return [letters[1:].count(letters[0])]
-    counts = [letters.count(letter) for letter in string.ascii_uppercase[:vocab_size]]
-    return counts if task == 1 else [*counts, abs(counts[0] - counts[1])]
-
-
 def losses(output):
-    """Return what a training has printed for each training step of a loss line, a dict from int to str."""
+    """Return the losses that a training has printed, a dict from the training step to a float."""
     found = re.findall(r"^Iteration (\d+) - Loss (.+)$", output, re.MULTILINE)
-    return {int(step): loss for step, loss in found}
+    return {int(step): float(loss) for step, loss in found}
+
+
+def same(printed, expected, tolerance):
+    """Check that two texts are the same, but for this difference between their numbers."""
+    number = r"\d+\.\d+|\d+"
+    assert re.sub(number, "0", printed) == re.sub(number, "0", expected)
+    found, right = ([float(each) for each in re.findall(number, text)] for text in (printed, expected))
+    assert found == pytest.approx(right, abs=tolerance), printed
+
+
+def figures(output):
+    """Return what the run in this process has drawn that printed this: the names of files and figures."""
+    pyplot, drawn = load(1).plt, {}
+    plots = map(pathlib.Path, re.findall(r"^Plot saved to (.+)\.$", output, re.MULTILINE))
+    for path, number in zip(plots, pyplot.get_fignums(), strict=True):
+        drawn[path.stem] = pyplot.figure(number)
+        size = pyplot.imread(path).shape[1::-1]
+        assert size == pytest.approx(150 * drawn[path.stem].get_size_inches(), abs=1)
+    return drawn
+
+
+def check_heatmap(axes, weights, rows, columns):
+    """Check that axes show weights, and the names of rows and columns where they belong."""
+    np.testing.assert_allclose(axes.images[0].get_array(), weights, atol=0.001)
+    assert axes.yaxis_inverted() and not axes.xaxis_inverted()  # The first row is above, as it is printed.
+    for axis, names in ((axes.yaxis, rows), (axes.xaxis, columns)):
+        ticks = [tick.get_text() for tick in axis.get_ticklabels()]
+        assert ticks == [names[int(step)] for step in axis.get_ticklocs()]
+        assert len(ticks) == len(names) or len(names) > 30

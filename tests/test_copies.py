@@ -40,4 +40,4 @@ def test_a_file_needs_nothing_but_the_three_packages_as_its_metadata_say(task):
     lines = (program.ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     required = [line for line in lines if "#" not in line and ";" not in line]  # uv needs no such line.
     assert sorted(re.findall('"([a-z]+[^"]*)"', block)) == sorted(required)
-    assert '"">=3.9,<3.15"'[1:] in block  # Without an upper end, uv takes the newest.
+    assert 'requires-python = ">=3.9,<3.15"' in block  # Without an upper end, uv takes the newest.

@@ -1,18 +1,22 @@
-"""Every edit on the page of experiments applies to its program, and the edited model answers."""
+"""The edits of the pages apply to the programs, and the edited models answer."""
+
+import re
+import textwrap
 
 import numpy as np
 import program
 import pytest
-from experiments import edits, measuring, task_1, task_2, task_3, transformer
+from experiments import edits, measuring, programs, task_1, task_2, task_3, transformer
 
+CHAPTER = (program.BEYOND / "did_it_need_to_choose.md").read_text(encoding="utf-8")
 JOINED = {(setup.task, setup.edit) for module in (task_1, task_2, task_3, transformer)
           for setup, _ in module.SETUPS if "+" in (setup.edit or "")}  # fmt: skip
-EDITS = [(task, letter) for task in program.FOLDERS for letter in edits.read(task)]
-EDITS += [("transformer", each) for each in ("G 1", "G 2", "I", "J")]
+EDITS = [(task, letter) for task in program.SCRIPTS for letter in edits.read(task) if letter != "G"]
+EDITS += [("transformer", "G 1"), ("transformer", "G 2"), *sorted(JOINED, key=str)]  # G has a number.
 OWN = {1: {}, 2: {"self_att": True}, 3: {"pos_enc": True, "enc_layers": 1}}
 
 
-@pytest.mark.parametrize(("task", "edit"), [*EDITS, *sorted(JOINED, key=str)])
+@pytest.mark.parametrize(("task", "edit"), EDITS)
 def test_an_edit_applies_and_the_edited_model_answers(task, edit):
     module = edits.load(task, edit)
     if task == "transformer":
@@ -25,5 +29,19 @@ def test_an_edit_applies_and_the_edited_model_answers(task, edit):
     assert np.isfinite(logits).all()
 
 
-def test_no_edit_of_the_transformer_is_left_out():
-    assert {edit[0] for task, edit in EDITS if task == "transformer"} == set(edits.read("transformer"))
+def test_the_twins_of_the_last_chapter_have_equal_weights_where_they_should(tmp_path):
+    """The counting also where its queries are random; the transformer in its first layer only."""
+    blocks = re.findall(r"^ *```diff\n(.*?)^ *```", CHAPTER, re.MULTILINE | re.DOTALL)
+    twins = []
+    for task, diff in zip((1, "transformer"), blocks, strict=True):
+        path = tmp_path / f"{task}.py"
+        path.write_text(edits.apply(program.source(task), textwrap.dedent(diff)), encoding="utf-8")
+        twins.append(programs.load(path))
+    counting, transformer = twins
+    model = counting.AttentionModel(max_len=10, vocab_size=3, hidden=64)
+    model.query.assign(np.random.default_rng(0).normal(size=model.query.shape))
+    assert np.allclose(model(counting.Task().next_batch(5)[0])[1], 0.1, atol=1e-6)
+    words = transformer.next_batch(np.random.default_rng(0), 4, 2)[:, :-1]
+    _, (first, second) = transformer.Transformer(4, 32, 2, 4)(words)
+    equal = np.tri(15) / np.arange(1, 16)[:, None]
+    assert np.allclose(first, equal, atol=1e-6) and not np.allclose(second, equal, atol=0.01)

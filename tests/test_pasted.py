@@ -1,6 +1,7 @@
-"""What a reader of the task pages types or pastes: it runs, and it prints what the page says."""
+"""What the pages say of the programs: flags, code, what a reader pastes, and what is printed then."""
 
 import ast
+import pathlib
 import re
 import shutil
 import textwrap
@@ -10,47 +11,90 @@ import program
 import pytest
 from experiments import play
 
-FENCE = r"^( *)```(\w*)\n(.*?)^\1```$"
-SAMPLES = {  # The page's model of each printed sample, and the sequence that it is given.
+PAGES = {task: program.script(task).with_name("README.md") for task in program.FOLDERS}
+PAGES["transformer"] = program.script("transformer").with_suffix(".md")  # Of each program.
+EVERY_PAGE = [page for part in ("", "[123]_*/**/", "tests/") for page in program.ROOT.glob(f"{part}*.md")]
+SAMPLES = {  # The page's model of each printed sample, and what it is given.
     1: ("counting", " BC CBBAA "),
     2: ("difference_self_att", "BBBA ACABB"),
     3: ("signal_pos_enc", "BBABCCABCAB"),
+    "transformer": ("transformer", "Anna dog Ben cat Cleo owl Dan hen Ben"),
 }
 
 
-def page(task):
-    """Return the text of a task's page."""
-    return program.script(task).with_name("README.md").read_text(encoding="utf-8")
+def blocks(page, kind, indent=" *"):
+    """Return a page's blocks of code of a kind, such as "python", as they are pasted, a list of str."""
+    fence = rf"^({indent})```{kind}\n(.*?)^\1```$"
+    found = re.findall(fence, page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [textwrap.dedent(block) for _, block in found]
 
 
-def numbers(text):
-    """Return the numbers in a text, a list of float, and the text without them."""
-    number = r"\d+\.\d+|\d+"
-    return [float(found) for found in re.findall(number, text)], re.sub(number, "", text)
+# --- Flags and code ---------------------------------------------------------------------------------------
+
+
+def defaults(task):
+    """Return a dict from a program's flags to their defaults, as a table writes them; None, if in words."""
+    known = {"--help": None}
+    for name, value in vars(program.load(task).parser.parse_args([])).items():
+        in_words = value is None or isinstance(value, pathlib.Path)
+        known[f"--{name}"] = None if in_words else "off" if value is False else str(value)
+    return known
+
+
+@pytest.mark.parametrize("task", program.FOLDERS)
+def test_flags_and_defaults_are_those_of_the_program(task):
+    """Task 1's table has a row for each flag, those of the others for each that is not as in Task 1."""
+    page, known, usual = PAGES[task].read_text(encoding="utf-8"), defaults(task), defaults(1)
+    (table,) = re.findall(r"^\| flag \| default \|.*\n\|[ -|]*\n((?:\|.*\n)+)", page, re.MULTILINE)
+    rows = dict(re.findall(r"^\| `(--\w+)` \| `?(.+?)`? \|", table, re.MULTILINE))
+    assert len(rows) == len(table.splitlines()) and set(rows) <= set(known)
+    for flag, default in known.items():
+        if flag in rows:
+            assert default in (None, rows[flag]), flag
+        elif flag != "--help":
+            assert task != 1 and flag in usual and default == usual[flag], flag
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_every_command_takes_the_flags_it_shows(page):
+    own = [task for task in program.FOLDERS if page == PAGES[task]] or program.FOLDERS
+    command = r"(main|equal|transformer)\.py((?: --\w+(?:[ =](?:\"[^\"]*\"|[\w./-]+))?)+)"
+    for name, words in re.findall(command, page.read_text(encoding="utf-8")):
+        tasks = ["transformer"] if name == "transformer" else own
+        known = {flag for task in tasks for flag in defaults(task)}
+        assert set(re.findall(r"(?<= )--\w+", words)) <= known, words
+
+
+@pytest.mark.parametrize("task", PAGES)
+def test_code_in_a_page_is_code_of_its_program(task):
+    """But not what a reader pastes into a Python of theirs, as in exercises, which are indented."""
+    source = " ".join(program.source(task).split())
+    quoted = [block for block in blocks(PAGES[task], "python", "") if not re.search("import|r.load", block)]
+    assert quoted and all(" ".join(block.split()) in source for block in quoted)
+
+
+# --- What is pasted and printed ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("task", SAMPLES)
 def test_a_printed_sample_is_what_the_program_prints(task, tmp_path):
     """Another processor may round differently, and the accuracy is that of other sequences."""
-    name, letters = SAMPLES[task]
+    name, text = SAMPLES[task]
     flags = play.MODELS[name].flags
-    checkpoint = f"checkpoint{flags.replace('--', '_')}.npz"
+    checkpoint = "transformer.npz" if task == "transformer" else f"checkpoint{flags.replace('--', '_')}.npz"
     shutil.copy(play.FOLDER / "checkpoints" / f"{name}.npz", tmp_path / checkpoint)
-    words = ("--test", "--input", letters, "--savepath", tmp_path, *flags.split())
-    printed = program.output_of(task, *words).strip().splitlines()
-    (sample,) = re.findall(r"^```\n(Input: \n.*?)```", page(task), re.MULTILINE | re.DOTALL)
-    for line, shown in zip(printed, sample.splitlines(), strict=True):
-        (found, text), (expected, other) = numbers(line), numbers(shown)
-        assert text == other
-        assert found == pytest.approx(expected, abs=0.8 if "Accuracy" in line else 0.002)
+    words = ("--test", "--input", text, "--savepath", tmp_path, *flags.split())
+    printed = program.output_of(task, *words).strip()
+    (sample,) = (block for block in blocks(PAGES[task], "") if re.match(r"(?s)(Input|Text): \n.*Acc", block))
+    for one, other, tolerance in zip(printed.split("Accuracy"), sample.split("Accuracy"), (0.002, 0.8)):
+        program.same(one.rstrip(), other.rstrip(), tolerance)
 
 
 def pasted(task):
-    """Return what the blocks define that a page's reader pastes, each ready to paste, a dict."""
+    """Return what the blocks define that a page's reader pastes, a dict."""
     names = {}
-    for _, kind, block in re.findall(FENCE, page(task), re.MULTILINE | re.DOTALL):
-        block = textwrap.dedent(block)
-        if not kind and (names or block.startswith("import")):
+    for block in blocks(PAGES[task], ""):
+        if names or block.startswith("import"):
             try:
                 ast.parse(block)
             except SyntaxError:
@@ -62,16 +106,15 @@ def pasted(task):
 def test_attention_in_numpy_is_that_of_keras(capsys):
     names = pasted(1)
     printed = re.findall(r"0\.\d{3}", capsys.readouterr().out)
-    assert " ".join(printed[:4]).replace(" ", ", ") in page(1)
+    assert ", ".join(printed[:4]) in PAGES[1].read_text(encoding="utf-8")
     layers, query, letters = program.load(1).tf.keras.layers, names["query"], names["letters"]
     mean, _ = names["attend"](query, letters, letters)
     expected = layers.Attention()([query[None] / 2, letters[None], letters[None]])
     np.testing.assert_allclose(mean, expected[0], atol=1e-6)
     first, second = names["W"], names["U"]
     mean, _ = names["attend_additively"](query, letters, letters, first, second, np.ones(8))
-    expected = layers.AdditiveAttention(use_scale=False)(
-        [(query @ first)[None], letters[None], (letters @ second)[None]]
-    )
+    additive = layers.AdditiveAttention(use_scale=False)
+    expected = additive([(query @ first)[None], letters[None], (letters @ second)[None]])
     np.testing.assert_allclose(mean, expected[0], atol=1e-6)
 
 

@@ -26,11 +26,10 @@ def refused(savepath):
 def test_a_damaged_file_is_refused_or_still_the_model(savepath):
     """A bit that nobody reads may change: a date, a permission."""
     path, arrays = savepath / "checkpoint.npz", program.contents(savepath)[0]
-    good = path.read_bytes()
+    good, verdicts = path.read_bytes(), []
     bad = [good[:length] for length in (0, 1, 100, len(good) // 2, len(good) - 1)]
     for place in range(0, len(good), len(good) // 20):  # A bit, everywhere.
         bad.append(good[:place] + bytes([good[place] ^ 1 << place % 8]) + good[place + 1 :])
-    verdicts = []
     for content in bad:
         path.write_bytes(content)
         verdicts.append(refused(savepath))
@@ -84,7 +83,7 @@ def test_an_edited_copy_speaks_under_its_own_name_and_its_folders_are_beside_it(
     output = program.output_of(path, "--train", "--plot", "--steps", 1, compiled=False)
     here = pathlib.Path(tmp_path.name)
     assert f"Model saved to {here / 'models' / 'checkpoint.npz'}.\n" in output
-    assert program.plots(output) == [str(here / "plots" / "loss.png")]
+    assert f"Plot saved to {here / 'plots' / 'loss.png'}.\n" in output
     assert not program.in_process(path, "--test").returncode
 
 
