@@ -24,9 +24,9 @@ TRAININGS = program.VARIANTS | {"transformer": ("transformer", ("--steps", 500))
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
-    """Return a function from a variant to what --train --test --plot with --seed 1 left, as a user runs it.
+    """Return a function from a variant to what --train --test --plot with --seed 1 left and printed.
 
-    That is .savepath, .plotpath and .stdout. Of several processes, the first that asks trains for all.
+    Each program has run once in a process of its own. Of several of the tests, one trains for all.
     """
     base = tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -39,7 +39,8 @@ def trained(tmp_path_factory):
         with filelock.FileLock(base / f"trained {variant}.lock"):
             if not (folder / "output.txt").exists():
                 paths = ("--savepath", training.savepath, "--plotpath", training.plotpath)
-                completed = program.run(task, "--train", "--test", "--plot", "--seed", 1, *flags, *paths)
+                run = program.in_process if variant in ("2", "3") else program.run
+                completed = run(task, "--train", "--test", "--plot", "--seed", 1, *flags, *paths)
                 assert completed.returncode == 0 and not program.messages(completed), completed
                 (folder / "output.txt").write_text(completed.stdout, encoding="utf-8")
         training.stdout = (folder / "output.txt").read_text(encoding="utf-8")

@@ -67,15 +67,14 @@ def percent_right(model, pairs):
 def start(task, *flags, python=(sys.executable,), **options):
     """Start a program, one of SCRIPTS or a path, as a user does; return its Popen."""
     path = script(task) if task in SCRIPTS else task
+    options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
-    return subprocess.Popen([*map(str, (*python, path, *flags))], env=environment, **pipes, **options)
+    return subprocess.Popen([*map(str, (*python, path, *flags))], env=environment, **options)
 
 
 def finish(process):
     """Wait for a process and return its subprocess.CompletedProcess."""
-    with process:
-        output, errors = process.communicate()
+    output, errors = process.communicate()
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 

@@ -74,9 +74,8 @@ def test_an_edited_copy_speaks_under_its_own_name_and_its_folders_are_beside_it(
     savepath, tmp_path, monkeypatch
 ):
     """It refuses a model that it does not fit."""
-    source, path = program.source(1), tmp_path / "half.py"
-    assert "self.attention = Attention()" in source
-    path.write_text(source.replace("Attention()", 'Attention(name="other")'), encoding="utf-8")
+    path = tmp_path / "half.py"
+    path.write_text(program.source(1).replace("Attention()", 'Attention("other")'), encoding="utf-8")
     program.refused(program.run(path, "--lr", 0), 2, "half.py: error: ", "--lr")
     program.refused(program.in_process(path, "--test"), 1, savepath)
     monkeypatch.chdir(tmp_path.parent)  # Paths are shown from there.
