@@ -55,7 +55,7 @@ def test_every_page_becomes_one_with_its_title_its_folds_and_no_markdown_left(si
 
 
 def test_every_link_leads_somewhere(site, pages):
-    """To a file of the site and, after #, to a place on it; the foot of six pages leads through the course."""
+    """To a file of the site and, after #, to a place on it. The foot of each page leads to the next one."""
     here, walked = site / "index.html", set()
     while here in pages and here not in walked:
         walked.add(here)
