@@ -70,30 +70,20 @@ class Model:
         positions = self.arrays.get("positional_encoding", np.zeros((1, inputs.shape[-2], 1)))
         return self.dense("embedding", inputs) + positions[0, : inputs.shape[-2]]
 
-    def encode(self, vectors):
-        """Return the vectors after all encoder layers, if there are any."""
-        layer = 1
-        while f"encoder_layer_{layer}/expand/kernel" in self.arrays:
-            name = f"encoder_layer_{layer}"
-            vectors = self.feed_forward(name, self.attend(f"{name}/attention", vectors, vectors))
-            layer += 1
-        return vectors
-
-    def feed_forward(self, name, vectors):
-        """Return the vectors after the two dense layers of an encoder layer and its layer normalization."""
-        expanded = np.maximum(self.dense(f"{name}/expand", vectors), 0)
-        return self.normalize(f"{name}/layer_norm", self.dense(f"{name}/contract", expanded) + vectors)
-
-    def decode(self, vectors):
-        """Return what the last layer of a task's model reads, (..., outputs, hidden)."""
+    def lesson(self, inputs):
+        """Return the chances of each answer of a task's model to one-hot inputs (..., length, letters)."""
+        vectors, layer = self.embed(inputs), "encoder_layer_1"
+        while f"{layer}/expand/kernel" in self.arrays:
+            vectors = self.attend(f"{layer}/attention", vectors, vectors)
+            expanded = np.maximum(self.dense(f"{layer}/expand", vectors), 0)
+            vectors = self.normalize(
+                f"{layer}/layer_norm", self.dense(f"{layer}/contract", expanded) + vectors
+            )
+            layer = f"encoder_layer_{int(layer[14:]) + 1}"
         decoding = self.attend("attention", self.arrays["query"][0], vectors)
         if "self_attention/layer_norm/gamma" in self.arrays:
             decoding = self.attend("self_attention", decoding, decoding)
-        return decoding
-
-    def lesson(self, inputs):
-        """Return the chances of each answer of a task's model to one-hot inputs (..., length, letters)."""
-        return softmax(self.dense("logits_layer", self.decode(self.encode(self.embed(inputs)))))
+        return softmax(self.dense("logits_layer", decoding))
 
     def answers(self, decoded):
         """Return what the last layer says to what it reads, int (..., outputs)."""
