@@ -72,14 +72,13 @@ class Model:
 
     def lesson(self, inputs):
         """Return the chances of each answer of a task's model to one-hot inputs (..., length, letters)."""
-        vectors, layer = self.embed(inputs), "encoder_layer_1"
-        while f"{layer}/expand/kernel" in self.arrays:
-            vectors = self.attend(f"{layer}/attention", vectors, vectors)
-            expanded = np.maximum(self.dense(f"{layer}/expand", vectors), 0)
-            vectors = self.normalize(
-                f"{layer}/layer_norm", self.dense(f"{layer}/contract", expanded) + vectors
-            )
-            layer = f"encoder_layer_{int(layer[14:]) + 1}"
+        vectors, layer = self.embed(inputs), 1
+        while f"encoder_layer_{layer}/expand/kernel" in self.arrays:
+            name = f"encoder_layer_{layer}"
+            vectors = self.attend(f"{name}/attention", vectors, vectors)
+            expanded = np.maximum(self.dense(f"{name}/expand", vectors), 0)
+            vectors = self.normalize(f"{name}/layer_norm", self.dense(f"{name}/contract", expanded) + vectors)
+            layer += 1
         decoding = self.attend("attention", self.arrays["query"][0], vectors)
         if "self_attention/layer_norm/gamma" in self.arrays:
             decoding = self.attend("self_attention", decoding, decoding)

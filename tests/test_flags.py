@@ -44,15 +44,15 @@ WRONG = """
 """
 
 
-def lines(table):
-    """Return the tasks, the words and the last flag of each line, a list of tuples."""
-    rows = [shlex.split(line) for line in table.strip().splitlines()]
-    flags = [re.findall(r"--\w+", " ".join(words))[-1] for words in rows]
-    return [(words[0], words[1:], flag) for words, flag in zip(rows, flags)]
+def split(line):
+    """Return the tasks, the words and the last flag of a line."""
+    tasks, *words = shlex.split(line)
+    return tasks, words, re.findall(r"--\w+", line)[-1]
 
 
-@pytest.mark.parametrize(("tasks", "words", "flag"), lines(WRONG), ids=" ".join)
-def test_a_wrong_flag_is_refused_before_the_training(tasks, words, flag, tmp_path):
+@pytest.mark.parametrize("line", WRONG.strip().splitlines())
+def test_a_wrong_flag_is_refused_before_the_training(line, tmp_path):
+    tasks, words, flag = split(line)
     for task in tasks:
         paths = (f"--savepath={tmp_path / 'models'}", "--plot", f"--plotpath={tmp_path / 'plots'}")
         completed = program.in_process(TASKS[task], "--train", *paths, *words)
@@ -80,8 +80,9 @@ SAVED = """
 """
 
 
-@pytest.mark.parametrize(("task", "words", "flag"), lines(SAVED), ids=" ".join)
-def test_what_contradicts_the_saved_model_is_refused(task, words, flag, small):
+@pytest.mark.parametrize("line", SAVED.strip().splitlines())
+def test_what_contradicts_the_saved_model_is_refused(line, small):
+    task, words, flag = split(line)
     completed = program.in_process(TASKS[task], "--test", *words, "--savepath", small(TASKS[task]))
     program.refused(completed, 2, flag)
     assert not completed.stdout
