@@ -92,7 +92,7 @@ def test_an_edited_copy_has_its_own_name_and_its_folders_beside_it(savepath, tmp
 def test_a_full_disk_or_a_folder_that_cannot_be_written_is_one_line_and_no_model_is_lost(savepath, tmp_path):
     before = program.checkpoint(savepath).read_bytes()
     flags = ("--train", "--steps", 1, "--hidden", 999, "--savepath")
-    python = ("sh", "-c", 'ulimit -f 40; exec "$0" "$@"', sys.executable)  # No file above 20 or 40 kB.
+    python = ("/bin/sh", "-c", 'ulimit -f 40; exec "$0" "$@"', sys.executable)  # No file above 20 or 40 kB.
     program.refused(program.run(1, *flags, savepath, python=python), 1, "File too large")
     assert program.checkpoint(savepath).read_bytes() == before
     (tmp_path / "file").touch()
