@@ -106,7 +106,7 @@ def test_ctrl_c_and_two_trainings_into_one_folder_leave_a_whole_model(savepath):
     flags = ("--train", "--save_every", 1, "--savepath", savepath, "--steps")
     process, steps = program.start(1, *flags, 10**6), {2}
     process.stdout.readline()  # The training has begun.
-    for _ in range(8):
+    for _ in range(5):
         program.output_of(1, *flags, 2, compiled=False)
         assert not refused(savepath)
         steps |= {program.contents(savepath)[1]["step"] for _ in range(10)}
