@@ -14,7 +14,7 @@ function anySeed() {
   return Math.floor(Math.random() * 2 ** 32);
 }
 
-function usual(model) { // Return the sequence of the lesson where it fits, else a random one.
+function usual(model) { // Return the sequence of the task's page where it fits, else a random one.
   const fits = model.usual.length === model.length && model.problem(model.usual) === "";
   return fits ? model.usual : model.draw(dice(3), Math.min(model.length, 100));
 }
@@ -56,8 +56,8 @@ function* measureRight(model, length, factors) { // Return how many of 1,000 ran
 
 function inSlices(task, milliseconds, done) { // Work on a generator; return a function that stops it.
   let stopped = false;
-  function slice() {
-    const end = performance.now() + milliseconds;
+  function slice() { // A tab in the background is seldom given a turn, so there a turn is long.
+    const end = performance.now() + (document.hidden ? 900 : milliseconds);
     while (!stopped && performance.now() < end) {
       const step = task.next();
       if (step.done) {
