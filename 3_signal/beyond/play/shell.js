@@ -15,6 +15,7 @@
 const Shell = {
   views: [Ask, Row, Vote, Train, Models], // In the order of the navigation; the first is the one that opens.
   view: null, // Which is shown.
+  words: null, // Of the address, as it was read.
   waiting: null, // The words of an address whose model is in a file that is not opened yet.
 
   start() {
@@ -52,7 +53,7 @@ const Shell = {
       words.append(view.id, words.get(first) || "");
     }
     say("");
-    Shell.view = view;
+    Object.assign(Shell, { view, words });
     for (const one of Shell.views) {
       $(`view_${one.id}`).hidden = one !== view;
     }
@@ -94,7 +95,7 @@ const Shell = {
 
   missing(name) { // Say why a model that an address names is not there.
     if (name.startsWith("own_")) {
-      Shell.waiting = wordsOf(location.hash);
+      Shell.waiting = Shell.words;
       say("This address shows a model of your own, which stays on your computer. Open its file here again: drop it on " +
         "the page.");
     } else if (name.startsWith("trained_")) {
