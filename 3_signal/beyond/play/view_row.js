@@ -187,7 +187,7 @@ const Row = {
     const [told, link, address] = shown
       ? ["These numbers are the transformer’s own, which it has learnt.", "First the same by hand, with keys of a single 1",
         `row&${new URLSearchParams({ letters: tokens.join(" ") })}`]
-      : ["These keys are made by hand, to show the arithmetic.", "Now the row of the transformer that you asked",
+      : ["These keys are made by hand, to show the arithmetic.", "Now the same in the transformer",
         writeShown("row", { name: "transformer", model, tokens, factors: {}, cell: questionCell(model, tokens) })];
     $("row_other").replaceChildren(`${told} `, make("a", { href: `#${address}` }, `${link} →`));
   },
