@@ -63,6 +63,15 @@ function readZip(buffer) { // Return the files, an object from their names to th
   return files;
 }
 
+function placeByColumns(place, shape) { // Return where a number stands in a file in which the first axis changes fastest.
+  let rest = place;
+  return shape.reduceRight((at, size, axis) => {
+    const index = rest % size;
+    rest = (rest - index) / size;
+    return at + index * shape.slice(0, axis).reduce((product, before) => product * before, 1);
+  }, 0);
+}
+
 function readArray(name, bytes) { // Return the shape and the rows, or a text.
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const wide = view.getUint8(6) > 1; // From version 2 of the format on, the header's length has four bytes.
@@ -76,14 +85,13 @@ function readArray(name, bytes) { // Return the shape and the rows, or a text.
   }
   refuse(kind !== "<f4", `${name} holds ${kind}, and main.py saves float32, which is <f4`);
   const shape = (sizes.match(/\d+/g) || [1]).map(Number); // A scalar has no sizes.
-  const numbers = places.map((place) => view.getFloat32(place, true));
+  const stored = places.map((place) => view.getFloat32(place, true));
+  const numbers = byColumns === "True" ? stored.map((_, place) => stored[placeByColumns(place, shape)]) : stored;
   const width = shape[shape.length - 1];
   const length = shape.slice(0, -1).reduce((product, size) => product * size, 1);
   const whole = numbers.length === length * width && numbers.every(isFinite);
   refuse(!whole, `${name} has missing or infinite numbers`);
-  refuse(byColumns === "True" && shape.length > 2, `${name} is stored by columns, and has ${shape.length} axes`);
-  const rows = range(length).map((row) => (byColumns === "True" ? range(width).map((column) => numbers[column * length + row])
-    : numbers.slice(row * width, (row + 1) * width)));
+  const rows = range(length).map((row) => numbers.slice(row * width, (row + 1) * width));
   return { shape, rows };
 }
 
