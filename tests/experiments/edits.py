@@ -24,10 +24,8 @@ HEADINGS = {task: f"\n## The edits of Task {task}\n" for task in programs.FOLDER
 HEADINGS["transformer"] = "\n## The edits of the transformer\n"
 MODELS = pathlib.Path(__file__).with_name("models")
 
+# What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003".
 Setup = collections.namedtuple("Setup", "task edit flags")
-Setup.__doc__ = (
-    """What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003"."""
-)
 
 
 def read(task):
@@ -65,9 +63,6 @@ def load(task, edit=None):
     module.__file__ = str(programs.script(task))
     exec(compile(program(task, edit), f"<{module.__name__}>", "exec"), module.__dict__)
     return module
-
-
-# --- Trained models, each in a folder of its own --------------------------------------------------------
 
 
 def folder(setup, seed):
@@ -111,6 +106,11 @@ def model(setup, seed):
 def models(setup, seeds):
     """Return the trained models of these seeds, a list."""
     return [model(setup, seed) for seed in seeds]
+
+
+def groups(rows):
+    """Return the trained models of rows, a dict from a label to (setup, seeds), by the label."""
+    return {label: models(*row) for label, row in rows.items()}
 
 
 def losses(setup, seed):
