@@ -2,7 +2,7 @@
 
 Each has a fold, `<details><summary>A: its name</summary>`, with one block of diff: lines with "-" go, with
 "+" come, with a space stay, and "@@" starts another place. An edit with a number to choose has the word
-NUMBER in its place; "G 1" is the edit G with 1 there, "A+E" the edit A and then E.
+NUMBER in its place; "G 1" is the edit G with 1 there, "A+F" the edit A and then F.
 """
 
 import collections
@@ -46,7 +46,7 @@ def apply(source, diff):
 
 
 def program(task, edit=None):
-    """Return the source of a program, a str, with an edit applied, such as "A", "G 1" or "A+E"."""
+    """Return the source of a program, a str, with an edit applied, such as "A", "G 1" or "A+F"."""
     source = programs.script(task).read_text(encoding="utf-8")
     for part in edit.split("+") if edit else []:
         name, _, number = part.partition(" ")
