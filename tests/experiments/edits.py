@@ -25,7 +25,7 @@ HEADINGS["transformer"] = "\n## The edits of the transformer\n"
 MODELS = pathlib.Path(__file__).with_name("models")
 
 # What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003".
-Setup = collections.namedtuple("Setup", "task edit flags")
+Setup = collections.namedtuple("Setup", "task edit flags", defaults=(None, ""))
 
 
 def read(task):

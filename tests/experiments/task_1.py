@@ -1,6 +1,7 @@
 """Task 1, Counting Letters: how an average counts, and what a model needs for it."""
 
 import collections
+import functools
 import math
 
 import formula
@@ -10,12 +11,7 @@ from . import edits, measuring, programs
 
 TASK, SCORES = 1, ["right"]
 TEN, TWENTY = range(1, 11), range(1, 21)
-
-
-def setup(edit=None, flags=""):
-    """Return an edits.Setup of this task."""
-    return edits.Setup(TASK, edit, flags)
-
+setup = functools.partial(edits.Setup, TASK)
 
 MAIN, FIXED = "`main.py`", "B: its own letter × 100"
 LINEUP = [setup("A"), setup(), setup("B")]  # The models of the vote.

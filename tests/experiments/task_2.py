@@ -11,12 +11,7 @@ from . import edits, measuring
 
 TASK, SCORES = 2, ["sequences right", "counts right", "differences right"]
 TEN, TWENTY = range(1, 11), range(1, 21)
-
-
-def setup(edit=None, flags="--self_att"):
-    """Return an edits.Setup of this task."""
-    return edits.Setup(TASK, edit, flags)
-
+setup = functools.partial(edits.Setup, TASK, flags="--self_att")
 
 PLAIN, ASKING = setup(flags=""), setup()
 RIGHT = {  # The rows of the tables: what the page calls them, what is trained, and the seeds.
@@ -26,7 +21,7 @@ RIGHT = {  # The rows of the tables: what the page calls them, what is trained, 
     "plain, 4,000 steps": (setup(flags="--steps 4000"), TEN),
     "G: only to itself": (setup("F+A"), TEN),
     "F: as it learns to": (setup("F"), TEN),
-    "F+B, 4,000 steps": (setup("F+B", "--self_att --steps 4000"), TEN),
+    "F+B, 4,000 steps": (setup("F+B", flags="--self_att --steps 4000"), TEN),
 }
 EXPECTED = {
     "learnt": (ASKING, TEN),

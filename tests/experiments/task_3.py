@@ -1,5 +1,6 @@
 """Task 3, Signal: what no order costs, what repairs it, and what the attention is for."""
 
+import functools
 import itertools
 import math
 
@@ -11,12 +12,7 @@ from . import edits, measuring
 TASK, SCORES = 3, ["right"]
 TEN, TWENTY, FORTY = range(1, 11), range(1, 21), range(1, 41)
 BARE = "--pos_enc --enc_layers 0 --lr 0.01"
-
-
-def setup(edit=None, flags="--pos_enc"):
-    """Return an edits.Setup of this task."""
-    return edits.Setup(TASK, edit, flags)
-
+setup = functools.partial(edits.Setup, TASK, flags="--pos_enc")
 
 PLAIN, POSITIONS, ONE_STEP = setup(flags=""), setup(), setup(flags="--pos_enc --steps 1")
 LOOKING = setup(flags=BARE)
@@ -33,8 +29,8 @@ TABLES = {  # The tables of what is right: what the page calls a row, what is tr
     },
     f"Without an encoder layer, `{BARE}`": {
         "learnt weights": (LOOKING, TEN),
-        "B: equal weights from the start": (setup("B", BARE), TEN),
-        "F: six times the weight for the first letter, from the start": (setup("F", BARE), TEN),
+        "B: equal weights from the start": (setup("B", flags=BARE), TEN),
+        "F: six times the weight for the first letter, from the start": (setup("F", flags=BARE), TEN),
     },
 }
 STEPS = {"after one training step": (ONE_STEP, TEN), "after 2,000, twenty runs": (POSITIONS, TWENTY)}

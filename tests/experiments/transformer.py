@@ -1,6 +1,7 @@
 """The transformer: where a transformer must look, and what it does where it looks."""
 
 import collections
+import functools
 import math
 import types
 
@@ -11,37 +12,26 @@ from . import edits, measuring, programs
 
 TASK, HEADS, SCORES = "transformer", 4, ["right"]
 FIVE, TEN, TWENTY = range(1, 6), range(1, 11), range(1, 21)
-
-
-def setup(edit=None, flags=""):
-    """Return an edits.Setup of this program."""
-    return edits.Setup(TASK, edit, flags)
-
-
+setup = functools.partial(edits.Setup, TASK)
 AS_IT_IS = setup()
-# Where it may look: what a page calls a row, and what is trained with --layers, if any, and an edit.
+# Where it may look: what a page calls a row, and what is trained with an edit or --layers.
 LOOKS = {
-    "as it is": (None, ""),
-    "G 1: equal weights in the first layer": ("G 1", ""),
-    "G 2: equal weights in the second layer": ("G 2", ""),
-    "`--layers 1`": (None, "--layers 1"),
-    "G 1 and G 2: equal weights in both": ("G 1+G 2", ""),
+    "as it is": ("", None),
+    "G 1: equal weights in the first layer": ("", "G 1"),
+    "G 2: equal weights in the second layer": ("", "G 2"),
+    "`--layers 1`": ("--layers 1", None),
+    "G 1 and G 2: equal weights in both": ("", "G 1+G 2"),
 }
 _, FIRST_EQUAL, *SLOW = LOOKS
-EIGHT = "--pairs 8 --steps 2000"
-
-
-def looks(flags, seeds, labels=tuple(LOOKS)):
-    """Return rows of LOOKS, trained with these flags, as a dict from label to (setup, seeds)."""
-    return {label: (setup(LOOKS[label][0], f"{LOOKS[label][1]} {flags}".strip()), seeds) for label in labels}
-
-
-TABLES = {  # What a page calls a column, and rows of (setup, seeds).
-    "four pairs, 1,500 steps": looks("", FIVE) | looks("", TWENTY, ["as it is"]),
-    "four pairs, 7,500 steps": looks("--steps 7500", FIVE, SLOW),
-    "eight pairs, 2,000 steps": looks(EIGHT, FIVE) | looks(EIGHT, TEN, ["as it is"]),
-    "eight pairs, 10,000 steps": looks("--pairs 8 --steps 10000", FIVE, SLOW),
-}
+TABLES = {}  # What a page calls a column, and rows of (setup, seeds).
+for column, flags, labels, most in (
+    ("four pairs, 1,500 steps", "", LOOKS, TWENTY),
+    ("four pairs, 7,500 steps", "--steps 7500", SLOW, None),
+    ("eight pairs, 2,000 steps", "--pairs 8 --steps 2000", LOOKS, TEN),
+    ("eight pairs, 10,000 steps", "--pairs 8 --steps 10000", SLOW, None),
+):
+    TABLES[column] = {label: (setup(LOOKS[label][1], f"{LOOKS[label][0]} {flags}".strip()),
+                              most if label == "as it is" else FIVE) for label in labels}  # fmt: skip
 SETUPS = [row for rows in TABLES.values() for row in rows.values()]
 
 
