@@ -8,7 +8,7 @@ from experiments import edits, measuring, task_1, task_2, task_3, transformer
 JOINED = {(setup.task, setup.edit) for module in (task_1, task_2, task_3, transformer)
           for setup, _ in module.SETUPS if "+" in (setup.edit or "")}  # fmt: skip
 EDITS = [(task, letter) for task in program.FOLDERS for letter in edits.read(task)]
-EDITS += [("transformer", each) for each in ("G 1", "G 2", "I", "J")]
+EDITS += [("transformer", each) for each in ("G 1", "G 2")]
 OWN = {1: {}, 2: {"self_att": True}, 3: {"pos_enc": True, "enc_layers": 1}}
 
 
