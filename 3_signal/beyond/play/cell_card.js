@@ -7,7 +7,7 @@ function onPhone() { // There it is a sheet above the page.
 }
 
 const CellCard = {
-  row: null, // A OneRow.
+  row: null, // The OneRow.
 
   start() {
     CellCard.row = new OneRow($("cell_row"));

@@ -3,52 +3,76 @@
 // The models of the page, and those that are trained or opened in it
 
 const library = {}; // From a name to { group, title, command, hint, model }.
-// Of each model what the menu says it does, the command that trained it, and what to try.
+// Of each model what the menu says it does, the command that trained it, and what to try; `trainedAt` and `Kind` where
+// they are not those that its file tells.
 const BUILT_IN = {
   "Task 1": {
-    counting: ["counts letters", "1_counting-letters: python3 main.py --train --seed 1",
-      "Move the slider to 2. What does it answer now?"],
-    counting_equal: ["counts letters, trained with equal weights", "1_counting-letters, edit A: --train --seed 1",
-      "Its weights were equal throughout its training, and it counts. Move the slider to 1, and its heatmap is as " +
-      "bright as a learnt one."],
-    counting_fixed: ["counts letters, weights fixed by hand", "1_counting-letters, edit B with 100.0: --train --seed 1",
-      "Each row gives its own letter a hundred times the weight of another. Why does it confuse four with five?"],
+    counting: {
+      title: "counts letters",
+      command: "1_counting-letters: python3 main.py --train --seed 1",
+      hint: "Move the slider to 2. What does it answer now?",
+    },
+    counting_equal: {
+      title: "counts letters, trained with equal weights",
+      command: "1_counting-letters, edit A: --train --seed 1",
+      hint: "Its weights were equal throughout its training, and it counts. Move the slider to 1, and its heatmap is as " +
+        "bright as a learnt one.",
+      trainedAt: 0,
+    },
+    counting_fixed: {
+      title: "counts letters, weights fixed by hand",
+      command: "1_counting-letters, edit B with 100.0: --train --seed 1",
+      hint: "Each row gives its own letter a hundred times the weight of another. Why does it confuse four with five?",
+      Kind: FixedWeights,
+    },
   },
   "Task 2": {
-    difference: ["counts, and the difference of two counts", "2_difference: python3 main.py --train --seed 1",
-      "Move the slider to 0. What is left of the counts, and of |A − B|?"],
-    difference_self_att: ["counts and the difference, with self-attention",
-      "2_difference: python3 main.py --train --self_att --seed 1",
-      "Move one slider to 0, then the other. What changes?"],
+    difference: {
+      title: "counts, and the difference of two counts",
+      command: "2_difference: python3 main.py --train --seed 1",
+      hint: "Move the slider to 0. What is left of the counts, and of |A − B|?",
+    },
+    difference_self_att: {
+      title: "counts and the difference, with self-attention",
+      command: "2_difference: python3 main.py --train --self_att --seed 1",
+      hint: "Move one slider to 0, then the other. What changes?",
+    },
   },
   "Task 3": {
-    signal: ["counts the first letter, without positions", "3_signal: python3 main.py --train --seed 1",
-      "The first letter is the signal: how often does it come again? Swap it with another letter. Does the answer " +
-      "follow?"],
-    signal_pos_enc: ["counts the first letter, with positions", "3_signal: python3 main.py --train --pos_enc --seed 1",
-      "The first letter is the signal: how often does it come again? Swap it with another letter. Does the answer " +
-      "follow?"],
-    signal_no_encoder: ["counts the first letter, positions, one attention",
-      "3_signal: python3 main.py --train --pos_enc --enc_layers 0 --lr 0.01 --seed 1",
-      "This model has a single attention. Move the slider to 0: what is left?"],
+    signal: {
+      title: "counts the first letter, without positions",
+      command: "3_signal: python3 main.py --train --seed 1",
+      hint: "The first letter is the signal: how often does it come again? Swap it with another. Does the answer follow?",
+    },
+    signal_pos_enc: {
+      title: "counts the first letter, with positions",
+      command: "3_signal: python3 main.py --train --pos_enc --seed 1",
+      hint: "The first letter is the signal: how often does it come again? Swap it with another. Does the answer follow?",
+    },
+    signal_no_encoder: {
+      title: "counts the first letter, positions, one attention",
+      command: "3_signal: python3 main.py --train --pos_enc --enc_layers 0 --lr 0.01 --seed 1",
+      hint: "This model has a single attention. Move the slider to 0: what is left?",
+    },
   },
   "The transformer": {
-    transformer: ["a transformer, which looks up whose pet it is",
-      "3_signal/beyond: python3 transformer.py --train --seed 1",
-      "These are all heads of both layers. End the text with Cleo: which cells are bright now?"],
+    transformer: {
+      title: "a transformer, which looks up whose pet it is",
+      command: "3_signal/beyond: python3 transformer.py --train --seed 1",
+      hint: "These are all heads of both layers. End the text with Cleo: which cells are bright now?",
+    },
   },
 };
-const KINDS = { counting_fixed: FixedWeights };
 
 function readBuiltIn(coded) { // Of each model what the menu says; the model itself only when it is first shown.
   for (const [group, models] of Object.entries(BUILT_IN)) {
-    for (const [name, [title, command, hint]] of Object.entries(models)) {
+    for (const [name, entry] of Object.entries(models)) {
       let model = null;
-      library[name] = { group, title, command, hint, get model() {
+      library[name] = { group, ...entry, get model() {
         if (!model) {
           const bytes = Uint8Array.from(atob(coded[name]), (letter) => letter.charCodeAt(0));
-          model = readCheckpoint(bytes.buffer, KINDS[name]);
-          model.trainedAt = name === "counting_equal" ? 0 : 1;
+          model = readCheckpoint(bytes.buffer, entry.Kind);
+          model.trainedAt = entry.trainedAt === undefined ? 1 : entry.trainedAt;
         }
         return model;
       } };

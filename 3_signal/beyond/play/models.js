@@ -203,10 +203,6 @@ class Model {
     return visible(tokens.join(""));
   }
 
-  tidy(text) { // What is typed, as the page writes it.
-    return this.join(this.split(text));
-  }
-
   shown(tokens) { // The output steps that the page shows.
     return range(this.outputs(tokens).length);
   }
@@ -433,10 +429,6 @@ class Transformer extends Model {
 
   join(tokens) {
     return tokens.join(" ");
-  }
-
-  tidy(text) {
-    return text;
   }
 
   problem(tokens) {

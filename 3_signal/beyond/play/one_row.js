@@ -331,15 +331,3 @@ class OneRow {
     }
   }
 }
-
-function sentences(opening, comparing, scaling, total, result, byHand = "") { // One for each step of a row.
-  return [
-    opening,
-    comparing,
-    scaling,
-    "Softmax, first half: exp makes every number positive, and large ones stand out.",
-    `Softmax, second half: divide by their sum, ${short(total, 3)}. These are the attention weights${byHand}.`,
-    `Average: each value counts as much as its weight. ${result}`,
-  ];
-}
-

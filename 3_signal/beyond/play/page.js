@@ -30,19 +30,19 @@ function draw(tag, attributes, text = "") { // Return a new element of an SVG pi
 
 // --- Numbers and letters as the page writes them
 
-function share(number) {
+function share(number) { // A weight: .57
   return number.toFixed(2).replace(/^0/, "");
 }
 
-function short(number, digits = 4) {
+function short(number, digits = 4) { // Any size: 8886 or 0.0123
   return String(Number(number.toPrecision(digits))).replace("-", "−");
 }
 
-function twoPlaces(number) {
+function twoPlaces(number) { // A logit: −1.4
   return String(Number(number.toFixed(2))).replace("-", "−");
 }
 
-function percent(chance) {
+function percent(chance) { // A chance: 98%
   return `${Math.round(100 * chance)}%`;
 }
 

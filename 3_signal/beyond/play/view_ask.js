@@ -16,7 +16,8 @@ const Ask = {
   name: "", // In the library.
   model: null,
   tokens: [], // Names with their pets, and the name that is asked for.
-  equal: false, // Whether the last layer attends to all words equally.
+  equal: false, // Whether the last layer attends to all words equally,
+  factors: {}, // which multiplies its logits by 0.
   moves: [], // What was moved by hand, as Hand has it.
   chances: [], // What comes out after each word,
   seen: {}, // and what each attention did.
@@ -109,7 +110,8 @@ const Ask = {
 
   change(changes) {
     Object.assign(Ask, changes);
-    Object.assign(Ask, Ask.model.run(Ask.tokens, Ask.equal ? { [Ask.question.id]: 0 } : {}, Ask.moves));
+    Ask.factors = Ask.equal ? { [Ask.question.id]: 0 } : {};
+    Object.assign(Ask, Ask.model.run(Ask.tokens, Ask.factors, Ask.moves));
     Ask.draw();
     if (Ask.hand.from === null) {
       Shell.writeAddress();
@@ -469,7 +471,7 @@ const Ask = {
         : `Layer ${layer + 1}: what each pet attends to`;
       return make("div", {}, make("p", {}, title), make("div", { className: "figures" }, ...heads));
     });
-    $("ask_heads").replaceChildren(...layers, make("a", { href: `#${writeShown("model", { ...Ask, factors: {}, moves: [] })}` },
+    $("ask_heads").replaceChildren(...layers, make("a", { href: `#${writeShown("model", Ask)}` },
       "Open the whole model, with every weight and every number →"));
   },
 

@@ -38,7 +38,7 @@ const Vote = {
     $("vote_usual").onclick = () => setLetters(usual(counting));
     $("in_class").onchange = () => Shell.goTo($("in_class").checked ? "vote=class" : "vote");
     onPress("show", Vote.reveal);
-    onPress("again", () => {
+    $("again").onclick = () => {
       if (Vote.inClass && sum(Vote.votes)) {
         $("sure").hidden = false; // Before the votes of a class are gone.
         $("again_no").focus();
@@ -46,7 +46,7 @@ const Vote = {
         Vote.begin();
         $("vote_0").focus();
       }
-    });
+    };
     $("again_yes").onclick = () => {
       Vote.begin();
       $("again").focus();
