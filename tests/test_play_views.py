@@ -382,8 +382,8 @@ def test_vote_in_class(page):
     page.find("again_yes").click()
     assert page.value("votes_0") == "0" and not page.find("moral").is_displayed()
     page.find("in_class").click()
-    page.wait(lambda: page.link == "vote")
-    assert not page.all("#models input") and answers(page) == [["?"] * 3] * 3
+    page.wait(lambda: not page.all("#models input"))
+    assert page.link == "vote" and answers(page) == [["?"] * 3] * 3
 
 
 # --- Models -----------------------------------------------------------------------------------------------
