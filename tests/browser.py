@@ -38,7 +38,7 @@ SEEN = """
         weights: Object.fromEntries(all(document, "#stage [type=range]").map((one) => [one.id, tables(one)])),
         message: document.getElementById("message").textContent,
         letters: document.getElementById("letters").value,
-        shown: all(document, "main > section").filter((view) => view.offsetParent).map((view) => view.id.slice(5))[0],
+        shown: document.querySelector("main > section:not([hidden])").id.replace("view_", ""),
     };
 """
 DROP = """

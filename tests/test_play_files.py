@@ -85,8 +85,8 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page
 
 def test_a_file_that_another_tool_stored_by_columns_is_the_same_model(tmp_path, page):
     saved, path = CHECKPOINTS["signal_pos_enc"], tmp_path / "model.npz"
-    with np.load(saved) as archive:
-        path.write_bytes(rewritten(saved, **{name: np.asfortranarray(array) for name, array in archive.items()}))
+    arrays = {name: np.asfortranarray(array) for name, array in np.load(saved).items()}
+    path.write_bytes(rewritten(saved, **arrays))
     page.visit("#model=signal_pos_enc")
     before = page.seen()
     assert page.open(path) == ""

@@ -65,8 +65,8 @@ def test_an_address_is_read_or_one_line_says_what_it_lacks(page):
         assert (page.value("model"), page.value("letters")) == ("counting_fixed", "AAB")
     page.visit("#model=counting&letters=%2BBC%2B")
     assert page.value("letters") == "␣BC␣" and page.seen()["message"] == ""
-    strange = ["nobody", "counting&head=1", "counting&attention=7", "counting&attention=", "own_1", "trained_1"]
-    for words in [f"model={name}" for name in strange] + ["row=counting&letters=XYZ", "nothing", "ask=own_1"]:
+    models = ("nobody", "counting&head=1", "counting&attention=7", "counting&attention=", "own_1", "trained_1")
+    for words in (*(f"model={name}" for name in models), "row=counting&letters=XYZ", "nothing", "ask=own_1"):
         page.visit(f"#{words}")
         assert page.seen()["message"] and page.link != words, words
     page.visit("#ask&letters=Anna+dog+Ben")  # Whose pet nobody knows.
@@ -79,7 +79,7 @@ def test_a_saved_copy_of_the_page_is_as_a_fresh_one(page, tmp_path):
     page.visit("#row=counting")
     page.go("train")
     copy, labels = tmp_path / "copy.html", len(page.all("#chart small"))
-    copy.write_text(page.js("return '<!doctype html>' + document.documentElement.outerHTML"), encoding="utf-8")
+    copy.write_text(f"<!doctype html>{page.js('return document.documentElement.outerHTML')}", encoding="utf-8")
     page.driver.get(f"{copy.as_uri()}#train")
     assert len(page.all("#chart small")) == labels and len(page.all("nav a")) == 5
     page.go("row")
@@ -238,7 +238,7 @@ def chips(page):
 
 def test_row_shows_an_example_step_by_step(page):
     """Four names as keys, four pets as values; one goes on, back, plays, and asks for somebody else."""
-    page.command("Emulation.setEmulatedMedia", features=[])  # For who wants stillness, it is finished at once.
+    page.command("Emulation.setEmulatedMedia", features=[])  # With less motion, it is finished at once.
     page.visit("#row")
     steps = page.find("row_steps")
     assert steps.get_attribute("data-at") == "0"
