@@ -1,8 +1,7 @@
 """Task 2, Difference: self-attention.
 
-The input is a sequence of random letters and blanks. The output has one step for each letter of the
-vocabulary, which gives the number of times that it occurs, and a last step, which gives the difference
-between the counts of 'A' and 'B':
+The input is a sequence of random letters and blanks. The output says how often each letter occurs, and
+then how much the counts of 'A' and 'B' differ:
 
     input     'A' 'B' ' ' 'B' 'C'
     output    1 2 1 1                  one 'A', two 'B', one 'C'; 'A' and 'B' differ by one
@@ -95,7 +94,7 @@ if __name__ == "__main__":
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Hides most of TensorFlow's log.
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # Rounds alike on more processors.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # Processors differ less.
 gc.disable()  # Garbage collection would make the imports a third slower.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -176,7 +175,7 @@ class AttentionModel(tf.keras.Model):
     def __init__(self, max_len, vocab_size, hidden, self_att):
         super().__init__(name="model")
         steps = vocab_size + 1  # The counts and the difference.
-        # One learnt query per output step. They start at zero, so that every letter gets the same weight.
+        # One learnt query per output step. They start at zero, so at first all weights are equal.
         self.query = self.add_weight(name="query", shape=(1, steps, hidden), initializer="zeros")
         self.key_layer = tf.keras.layers.Dense(hidden, name="key_layer")
         self.attention = Attention()
@@ -209,7 +208,7 @@ def train(args, path):
     @tf.function(jit_compile=True)
     def train_steps(inputs, answers):
         """Take one training step per batch; return the last loss. A call per step would be slower."""
-        loss = 0.0  # The loop needs its type beforehand.
+        loss = 0.0  # tf.range needs its type.
         for batch in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits = model(inputs[batch])[0]
@@ -241,8 +240,8 @@ def train(args, path):
 
 
 def test(args, model):
-    """Print the model's answer to one sequence, its attention and its accuracy; with --plot, draw them."""
-    generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the sequences of the training.
+    """Print the model's answer to one sequence, its attention and its accuracy; --plot draws attention."""
+    generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the sequences of training.
     task = Task(args.max_len, args.vocab_size, generator)
     if args.input:
         inputs = task.one_hot([[LETTERS.index(letter) for letter in args.input.upper()]])
@@ -303,7 +302,7 @@ def draw_heatmap(title, weights, rows, columns, path):
     width = max(0.6 * len(columns), max(map(len, title.split("\n"))) / 7 - 3)  # Room for the longest line.
     size = np.minimum((width, 0.6 * len(rows)), 14)
     figure, axes = plt.subplots(figsize=size + (3, 1.8), layout="constrained")
-    brightest = min(1, max(2 / len(columns), weights.max()))  # So that equal weights look flat.
+    brightest = min(1, max(2 / len(columns), weights.max()))  # Equal weights get the middle colour.
     image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto")
     figure.colorbar(image, label="Weight")
     axes.set(title=title, ylabel="Output step", xlabel="Attends to")
@@ -380,7 +379,7 @@ def fail(message):
 
 
 def main(argv=None):
-    """Train, test and plot, as argv, a list of flags, says."""
+    """Train, test and plot as the flags in argv, a list, say."""
     args = parse_arguments(argv)
     path = args.savepath / f"checkpoint{variant(args)}.npz"
     if args.train:

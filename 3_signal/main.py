@@ -99,7 +99,7 @@ if __name__ == "__main__":
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Hides most of TensorFlow's log.
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # Rounds alike on more processors.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # Processors differ less.
 gc.disable()  # Garbage collection would make the imports a third slower.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -208,7 +208,7 @@ class AttentionModel(tf.keras.Model):
                 name="positional_encoding", shape=shape, initializer="zeros"
             )
         self.encoder = [EncoderLayer(hidden, f"encoder_layer_{layer + 1}") for layer in range(enc_layers)]
-        # One learnt query. It starts at zero, so that every letter gets the same weight.
+        # One learnt query. It starts at zero, so at first all weights are equal.
         self.query = self.add_weight(name="query", shape=(1, 1, hidden), initializer="zeros")
         self.attention = Attention()
         self.logits_layer = tf.keras.layers.Dense(max_len + 1, name="logits_layer")
@@ -243,7 +243,7 @@ def train(args, path):
     @tf.function(jit_compile=True)
     def train_steps(inputs, answers):
         """Take one training step per batch; return the last loss. A call per step would be slower."""
-        loss = 0.0  # The loop needs its type beforehand.
+        loss = 0.0  # tf.range needs its type.
         for batch in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits = model(inputs[batch])[0]
@@ -275,8 +275,8 @@ def train(args, path):
 
 
 def test(args, model):
-    """Print the model's answer to one sequence, its attention and its accuracy; with --plot, draw them."""
-    generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the sequences of the training.
+    """Print the model's answer to one sequence, its attention and its accuracy; --plot draws attention."""
+    generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the sequences of training.
     task = Task(args.max_len, args.vocab_size, generator)
     if args.input:
         inputs = task.one_hot([[LETTERS.index(letter) for letter in args.input.upper()]])
@@ -334,7 +334,7 @@ def draw_heatmap(title, weights, rows, columns, path):
     width = max(0.6 * len(columns), max(map(len, title.split("\n"))) / 7 - 3)  # Room for the longest line.
     size = np.minimum((width, 0.6 * len(rows)), 14)
     figure, axes = plt.subplots(figsize=size + (3, 1.8), layout="constrained")
-    brightest = min(1, max(2 / len(columns), weights.max()))  # So that equal weights look flat.
+    brightest = min(1, max(2 / len(columns), weights.max()))  # Equal weights get the middle colour.
     image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto")
     figure.colorbar(image, label="Weight")
     axes.set(title=title, ylabel="Output step", xlabel="Attends to")
@@ -353,7 +353,7 @@ def draw_encoder(layers, letters, path):
     columns = min(3, len(layers))
     lines = math.ceil(len(layers) / columns)
     figure = plt.figure(figsize=(4 * columns + 1, 4.3 * lines), layout="constrained")
-    brightest = min(1, max(2 / len(letters), np.max(layers)))  # So that equal weights look flat.
+    brightest = min(1, max(2 / len(letters), np.max(layers)))  # Equal weights get the middle colour.
     named = range(0, len(letters), math.ceil(len(letters) / 15))  # Leave out names that would overlap.
     for layer, weights in enumerate(layers, start=1):
         axes = figure.add_subplot(lines, columns, layer, title=f"Encoder layer {layer}")
@@ -440,7 +440,7 @@ def fail(message):
 
 
 def main(argv=None):
-    """Train, test and plot, as argv, a list of flags, says."""
+    """Train, test and plot as the flags in argv, a list, say."""
     args = parse_arguments(argv)
     path = args.savepath / f"checkpoint{variant(args)}.npz"
     if args.train:

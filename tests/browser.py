@@ -35,7 +35,7 @@ SEEN = """
         weights: Object.fromEntries(all(document, "#stage [type=range]").map((one) => [one.id, tables(one)])),
         message: document.getElementById("message").textContent,
         letters: document.getElementById("letters").value,
-        shown: all(document, "main > section").filter((view) => view.offsetParent).map((view) => view.id)[0],
+        shown: document.querySelector("main > section:not([hidden])").id.replace("view_", ""),
     };
 """
 DROP = """
@@ -48,7 +48,7 @@ DROP = """
     }
 """
 MIDDLE = """
-    arguments[0].scrollIntoView({ block: "center" });
+    arguments[0].scrollIntoViewIfNeeded();
     const { x, y, width, height } = arguments[0].getBoundingClientRect();
     return [x + width / 2, y + height / 2];
 """
@@ -155,8 +155,8 @@ class Page:
             self.active.send_keys(key)
 
     def type(self, text, field="letters"):
-        """Replace the letters."""
-        self.find(field).send_keys(Keys.CONTROL, "a", Keys.NULL, text or Keys.DELETE)
+        """Replace the letters, and press Enter."""
+        self.find(field).send_keys(Keys.CONTROL, "a", Keys.NULL, text or Keys.DELETE, Keys.ENTER)
 
     def drag(self, start, end):
         """Drag one element onto another with the mouse."""
@@ -183,7 +183,8 @@ class Page:
 
     def go(self, view):
         """Go to a view, by the navigation."""
-        self.one(f"nav [href='#{view}']").click()
+        self.one(f"nav [href^='#{view}']").click()
+        self.wait(lambda: self.seen()["shown"] == view)
 
     def choose(self, name, menu="model"):
         """Choose something in a menu, by its value."""
@@ -197,9 +198,10 @@ class Page:
 
     def open(self, path):
         """Open a checkpoint, and return the message."""
-        known = len(self.all("#model option"))
+        known = "return Object.keys(library).length"
+        before = self.js(known)
         self.find("checkpoint").send_keys(str(path))
-        self.wait(lambda: self.seen()["message"] or len(self.all("#model option")) > known)
+        self.wait(lambda: self.seen()["message"] or self.js(known) > before)
         return self.seen()["message"]
 
     def drop(self, path):

@@ -92,16 +92,15 @@ class Model:
         """Return a vector for each of the words of a transformer, int (..., length), with its position's."""
         return self.arrays["embedding/embeddings"][words] + self.arrays["positions"][0, : np.shape(words)[-1]]
 
-    def block(self, name, vectors, heads, weights=None):
-        """Return the vectors after a block; weights (..., length, length) replace those of all heads."""
+    def block(self, name, vectors, heads):
+        """Return the vectors after a block."""
         depth = vectors.shape[-1] // heads
         normalized = self.normalize(f"{name}/norm_1", vectors)
         projected = [normalized @ self.arrays[f"{name}/attention/W_{which}"] for which in "QKV"]
         means, mask = [], np.tri(vectors.shape[-2], dtype=bool)
         for head in range(heads):
             parts = [each[..., head * depth : (head + 1) * depth] for each in projected]
-            own = self.mix(f"{name}/attention", *parts, mask)
-            means.append(own if weights is None else weights @ parts[-1])
+            means.append(self.mix(f"{name}/attention", *parts, mask))
         vectors = vectors + np.concatenate(means, axis=-1) @ self.arrays[f"{name}/attention/W_O"]
         expanded = np.maximum(self.dense(f"{name}/expand", self.normalize(f"{name}/norm_2", vectors)), 0)
         return vectors + self.dense(f"{name}/contract", expanded)

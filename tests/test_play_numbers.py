@@ -62,7 +62,7 @@ def agree(page, reference, text, factors):
     for name, heads in seen["weights"].items():
         np.testing.assert_allclose(heads, weights[name], **CLOSE)
     if reference.task == "transformer":
-        np.testing.assert_allclose(page.js("return Models.chances"), chances, **CLOSE)
+        np.testing.assert_allclose(page.js("return Models.shown.chances"), chances, **CLOSE)
         chances = chances[-1:]
     np.testing.assert_allclose(seen["chances"], chances, **CLOSE)
     answers = chances.argmax(axis=-1)
@@ -174,6 +174,7 @@ def test_gradients_and_steps_of_adam_are_those_of_keras(page, factor):
     page.js(SET_UP, factor, {name: rows(weight).tolist() for name, weight in weights.items()})
     letters = np.array([np.repeat(range(4), counts) for counts in BATCH])
     inputs, answers = np.eye(4, dtype=np.float32)[letters], np.array(BATCH)[:, 1:]
+    texts = np.array(list(" ABC"))[letters].tolist()
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     optimizer = tf.keras.optimizers.Adam(1e-2)  # The rate of main.py.
     for step in range(3):
@@ -183,7 +184,7 @@ def test_gradients_and_steps_of_adam_are_those_of_keras(page, factor):
             loss = loss_function(answers, model.logits_layer(decoding))
         gradients = tape.gradient(loss, list(weights.values()))
         optimizer.apply(gradients, list(weights.values()))
-        found_loss, found, trained = page.js(STEP, BATCH)
+        found_loss, found, trained = page.js(STEP, texts)
         for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
             np.testing.assert_allclose(trained[name], rows(weight), atol=2e-4, err_msg=f"{name}, step {step}")
             if step == 0:

@@ -126,7 +126,7 @@ if __name__ == "__main__":
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Hides most of TensorFlow's log.
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # Rounds alike on more processors.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # Processors differ less.
 gc.disable()  # Garbage collection would make the imports a third slower.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -263,7 +263,7 @@ class Transformer(tf.keras.Model):
 
 
 def train(args, path):
-    """Train a model and save it; return it, and a list of (training step, mean loss of its call in nats)."""
+    """Train a model and save it; return it, and a list of (training step, mean loss since the one before)."""
     if args.seed is not None:
         tf.keras.utils.set_random_seed(args.seed)
     generator = np.random.default_rng(args.seed)
@@ -308,7 +308,7 @@ def train(args, path):
 
 
 def test(args, model):
-    """Print the model's answers to one text, its attention and its accuracy; with --plot, draw them."""
+    """Print the model's answers to one text, its attention and its accuracy; --plot draws attention."""
     generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the texts of the training.
     known = vocabulary(args.pairs)
     text = [known[number] for number in next_batch(generator, args.pairs, introduced=args.pairs)]
@@ -446,7 +446,7 @@ def fail(message):
 
 
 def main(argv=None):
-    """Train, test and plot, as argv, a list of flags, says."""
+    """Train, test and plot as the flags in argv, a list, say."""
     args = parse_arguments(argv)
     path = args.savepath / "transformer.npz"
     if args.train:

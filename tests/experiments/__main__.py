@@ -27,14 +27,18 @@ def main():
     """Do it for one task, or for all."""
     parser = argparse.ArgumentParser("python -m tests.experiments", description=__doc__.split("\n")[0])
     parser.add_argument("--task", choices=TASKS, help="only this one (all)")
-    parser.add_argument("--only", metavar="EDIT", help="only this edit of the task, such as A, G 1 or A+E")
-    parser.add_argument("--flags", help='with --only: those of the training, as in --flags="--lr 0.01"')
+    parser.add_argument("--only", metavar="EDIT", help="only this edit of the task, such as A, G 1 or A+F")
     parser.add_argument("--seeds", type=seeds, default="1-10", help="with --only: these (%(default)s)")
     arguments = parser.parse_args()
     if arguments.only:
         if not arguments.task:
             parser.error("--only needs --task")
-        report_edit(TASKS[arguments.task], arguments)
+        module = TASKS[arguments.task]
+        rows = [setup for setup, _ in module.SETUPS if setup.edit == arguments.only]
+        row = {arguments.only: ((rows or [module.setup(arguments.only)])[0], arguments.seeds)}
+        edits.train_all(row.values())
+        title, forms = f"Task {arguments.task}", ["%"] * len(module.SCORES)
+        measuring.compare(title, ["", *module.SCORES], edits.groups(row), module.scores, *forms, each=True)
         return
     for task in [arguments.task] if arguments.task else TASKS:
         edits.train_all(TASKS[task].SETUPS)
@@ -43,17 +47,6 @@ def main():
                 report()
             print(f"\n## {name}\n{text.getvalue()}", flush=True)
             measuring.write(name, text.getvalue())
-
-
-def report_edit(module, arguments):
-    """Train one edit, as its row does or with these flags, and print what is right."""
-    rows = [setup for setup, _ in module.SETUPS if setup.edit == arguments.only]
-    setup = rows[0] if rows else module.setup(arguments.only)
-    setup = setup if arguments.flags is None else setup._replace(flags=arguments.flags)
-    edits.train_all([(setup, arguments.seeds)])
-    label = f"{arguments.only} {setup.flags}".strip()
-    title = f"Task {arguments.task}, seeds {arguments.seeds[0]} to {arguments.seeds[-1]}"
-    module.compare_scores(title, {label: edits.models(setup, arguments.seeds)}, each=True)
 
 
 if __name__ == "__main__":

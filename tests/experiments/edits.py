@@ -2,7 +2,7 @@
 
 Each has a fold, `<details><summary>A: its name</summary>`, with one block of diff: lines with "-" go, with
 "+" come, with a space stay, and "@@" starts another place. An edit with a number to choose has the word
-NUMBER in its place; "G 1" is the edit G with 1 there, "A+E" the edit A and then E.
+NUMBER in its place; "G 1" is the edit G with 1 there, "A+F" the edit A and then F.
 """
 
 import collections
@@ -24,10 +24,8 @@ HEADINGS = {task: f"\n## The edits of Task {task}\n" for task in programs.FOLDER
 HEADINGS["transformer"] = "\n## The edits of the transformer\n"
 MODELS = pathlib.Path(__file__).with_name("models")
 
-Setup = collections.namedtuple("Setup", "task edit flags")
-Setup.__doc__ = (
-    """What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003"."""
-)
+# What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003".
+Setup = collections.namedtuple("Setup", "task edit flags", defaults=(None, ""))
 
 
 def read(task):
@@ -48,7 +46,7 @@ def apply(source, diff):
 
 
 def program(task, edit=None):
-    """Return the source of a program, a str, with an edit applied, such as "A", "G 1" or "A+E"."""
+    """Return the source of a program, a str, with an edit applied, such as "A", "G 1" or "A+F"."""
     source = programs.script(task).read_text(encoding="utf-8")
     for part in edit.split("+") if edit else []:
         name, _, number = part.partition(" ")
@@ -65,9 +63,6 @@ def load(task, edit=None):
     module.__file__ = str(programs.script(task))
     exec(compile(program(task, edit), f"<{module.__name__}>", "exec"), module.__dict__)
     return module
-
-
-# --- Trained models, each in a folder of its own --------------------------------------------------------
 
 
 def folder(setup, seed):
@@ -111,6 +106,11 @@ def model(setup, seed):
 def models(setup, seeds):
     """Return the trained models of these seeds, a list."""
     return [model(setup, seed) for seed in seeds]
+
+
+def groups(rows):
+    """Return the trained models of rows, a dict from a label to (setup, seeds), by the label."""
+    return {label: models(*row) for label, row in rows.items()}
 
 
 def losses(setup, seed):

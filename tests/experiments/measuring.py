@@ -1,4 +1,4 @@
-"""Data that no training run has seen, scores of models on them, tables of medians and ranges, results/."""
+"""Data that no training run has seen, tables of medians and ranges, and the results/ that they go into."""
 
 import functools
 import importlib.metadata
@@ -9,7 +9,6 @@ import re
 import types
 
 import numpy as np
-from scipy import special
 
 from . import programs
 
@@ -18,13 +17,7 @@ RESULTS = pathlib.Path(__file__).with_name("results")
 
 
 def data_of(task, inputs):
-    """Return inputs, one-hot float32 (samples, length, letters), with what they are and what is right.
-
-    Returns:
-        .letters: int (samples, length).
-        .inputs: as given.
-        .answers: int (samples, outputs).
-    """
+    """Return one-hot inputs (samples, length, letters) with their .letters, int, and their right .answers."""
     answers = programs.load(task).Task().answers(inputs)
     return types.SimpleNamespace(letters=inputs.argmax(axis=-1), inputs=inputs, answers=answers)
 
@@ -46,46 +39,24 @@ def spell(task, text):
     return given_letters(task, [[ALPHABETS[task].index(letter) for letter in text]])
 
 
-def logits_of(model, inputs):
-    """Return the logits of a model, float (samples, outputs, counts)."""
-    return model(inputs)[0].numpy()
-
-
-def score(logits, answers):
-    """Return the fraction of sequences right and the cross-entropy in nats per output step.
-
-    Args:
-        logits: float (samples, outputs, counts).
-        answers: int (samples, outputs).
-    """
-    right = (logits.argmax(axis=-1) == answers).all(axis=-1).mean()
-    logarithms = special.log_softmax(logits.astype(float), axis=-1)
-    return right, -np.take_along_axis(logarithms, answers[..., None], axis=-1).mean()
-
-
-def scores(task, model):
-    """Return the fraction of 10,000 new sequences that a model gets right, and its loss in nats."""
-    data = new_data(task)
-    return score(logits_of(model, data.inputs), data.answers)
+def right(model, data):
+    """Return the fraction of sequences that a model gets right."""
+    return (model(data.inputs)[0].numpy().argmax(axis=-1) == data.answers).all(axis=-1).mean()
 
 
 def summary(values, form="{:.2f}"):
-    """Return the median of the values and, in brackets, the least and the most."""
-    values = list(values)
+    """Return the median of the values and, in brackets, the least and the most; "%" is for fractions."""
+    if form == "%":
+        return summary([100 * value for value in values], "{:.1f}").replace(" (", "% (")
     texts = [form.format(value) for value in (np.median(values), min(values), max(values))]
     return f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
-def percent(fractions):
-    """Return the median, the least and the most of fractions as percentages."""
-    return summary([100 * fraction for fraction in fractions], "{:.1f}").replace(" (", "% (")
-
-
 def table(title, head, rows):
-    """Print a Markdown table; the first cell of a row is the label by which a page finds it."""
+    """Print a Markdown table."""
     print(f"\n### {title}\n")
     for row in (head, ["---"] * len(head), *rows):
-        print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
+        print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
 
 def compare(title, head, groups, measure, *forms, each=False):
@@ -95,19 +66,15 @@ def compare(title, head, groups, measure, *forms, each=False):
         head: list of str, above the labels and above each number that is measured.
         groups: dict from a label to a list of models, or of whatever is measured.
         measure: function from one of these to numbers.
-        forms: str.format of each number; "%" stands for `percent`.
+        forms: the form of each number in `summary`.
         each: bool, whether the first number of each training run stands below the table.
     """
-    rows, below = [], []
-    for label, group in groups.items():
-        columns = np.array([measure(member) for member in group], dtype=float).T
-        pairs = zip(columns, forms, strict=True)
-        cells = [percent(numbers) if form == "%" else summary(numbers, form) for numbers, form in pairs]
-        rows.append([label, *cells])
-        below += [f"- {label}: {' '.join(f'{100 * number:.1f}' for number in np.sort(columns[0]))}"]
-    table(title, head, rows)
+    columns = {label: np.array([measure(member) for member in group]).T for label, group in groups.items()}
+    table(title, head, [[label, *map(summary, numbers, forms)] for label, numbers in columns.items()])
     if each:
-        print("", *below, sep="\n", flush=True)
+        print()
+        for label, (first, *_) in columns.items():
+            print(f"- {label}: {' '.join(f'{100 * number:.1f}' for number in np.sort(first))}", flush=True)
 
 
 def compare_cases(title, head, group, measure, *forms):
@@ -116,35 +83,14 @@ def compare_cases(title, head, group, measure, *forms):
     compare(title, head, {name: [cases[name] for cases in measured] for name in measured[0]}, list, *forms)
 
 
-def compare_scores(task, title, groups, each=False):
-    """Print what is right and the loss for groups of models of a task, as `compare` does."""
-    compare(title, ["", "right", "loss"], groups, lambda model: scores(task, model), "%", "{:.3f}", each=each)
-
-
-def beside_the_original(task, groups):
-    """Print what models of a task get right, a dict from a label to a list: what the front page compares."""
-    head = ["", "this project: right"]
-    compare("Beside the original", head, groups, lambda model: scores(task, model)[:1], "%", each=True)
-
-
-# --- The results ----------------------------------------------------------------------------------------
-
-
-def machine():
-    """Return the processor and the versions, on which every figure depends, as a line of text."""
+def write(name, text):
+    """Write tables into the results with this name, with the machine and versions that they depend on."""
     information = pathlib.Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*: (.+)", information.read_text()) if information.exists() else []
-    versions = [
-        f"{package} {importlib.metadata.version(package)}" for package in ("tensorflow", "keras", "numpy")
-    ]
-    processor = f"{(names or [platform.processor()])[0]}, {os.cpu_count()} cores"
-    return f"{processor}; Python {platform.python_version()}, {', '.join(versions)}"
-
-
-def write(name, text):
-    """Write results, tables as Markdown, into the file with this name."""
-    text = f"# What was measured: {name}\n\n{machine()}\n{text}"
-    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+    versions = [f"{each} {importlib.metadata.version(each)}" for each in ("tensorflow", "keras", "numpy")]
+    machine = f"{(names or [platform.processor()])[0]}, {os.cpu_count()} cores"
+    machine = f"{machine}; Python {platform.python_version()}, {', '.join(versions)}"
+    (RESULTS / f"{name}.md").write_text(f"# What was measured: {name}\n\n{machine}\n{text}", encoding="utf-8")
 
 
 def runs(name, title, label):

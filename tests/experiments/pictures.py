@@ -1,10 +1,10 @@
-"""The pictures of trained models. `draw` draws them, and by_formula.py's and diagrams.py's, into images/.
+"""Draw the pictures of the pages, each into the folder of its page.
 
-One model is that of the page to play with, so a picture shows what a reader finds there, and nothing is
-trained. What ten training runs have in common is drawn from those of the experiments.
-
-    python -m tests.experiments.pictures           (draws all that need no training)
+    python -m tests.experiments.pictures           (those that need no training)
     python -m tests.experiments.pictures --all     (also those of many models; trains what is missing)
+
+A picture of one model shows one of the page to play with. Pictures are 16 inches wide, which are 800 pixels
+on a page, so their text is as large as that around them. Places are in inches from the upper left corner.
 """
 
 import argparse
@@ -13,19 +13,512 @@ import subprocess
 import sys
 import tempfile
 
-import matplotlib
-import matplotlib.pyplot as pyplot
+import formula
+import matplotlib.colors
+import matplotlib.offsetbox
 import matplotlib.ticker
 import numpy as np
+from matplotlib import pyplot
+from matplotlib.patches import Rectangle
 
-from . import by_formula, diagrams, edits, measuring, play, programs, task_1, task_2, task_3, transformer
-from .drawing import GREY, INK, LINE, MORE, SIZE, VALUE, WEIGHT, new_chart, new_page, save, short
+from . import edits, measuring, play, programs, task_1, task_2, task_3, transformer
 
-TEN, BRIGHT = range(1, 11), matplotlib.colormaps["viridis"]  # Heatmaps are those of the programs.
-SHOWN = {1: task_1.SHOWN, 2: "BAAC BABAC", 3: "BBABCCABCAB"}  # The sequences that the pages show.
-COUNTS = ("0: count of A", "1: count of B", "2: count of C")
-TEXT = "Anna dog Ben cat Cleo owl Dan hen Ben"
+QUERY, KEY, WEIGHT, VALUE = "#E69F00", "#0072B2", "#D55E00", "#009E73"  # Of Okabe and Ito (2008).
+PINK, SKY = "#CC79A7", "#56B4E9"  # Theirs, too; they mean nothing of their own.
+INK, GREY, LINE, PALE = "#222222", "#616161", "#bdbdbd", "#f0f0f0"
+TEN, SIDE = range(1, 11), 0.9  # The side of a cell.
+COUNTS = "0: count of A", "1: count of B", "2: count of C"
+SIGNAL, TEXT = "BBABCCABCAB", "Anna dog Ben cat Cleo owl Dan hen Ben".split()
 PETS, QUESTION, RIGHT = np.arange(1, 8, 2), 8, 3  # Places in TEXT; each pet's name stands before it.
+
+
+def short(number):
+    """Return a number as a page writes it: 1, 2.8, 4.06, 0.12, 0.50, −2."""
+    if np.isinf(number):
+        return "−∞"
+    text = f"{number:.0f}" if number == round(number) else f"{number:.2f}"
+    return (text.rstrip("0").rstrip(".") if abs(number) >= 1 and "." in text else text).replace("-", "−")
+
+
+# --- What pages are drawn with ----------------------------------------------------------------------------
+
+
+def new_page(height):
+    """Return a page to draw on, as axes of 16 by height."""
+    page = pyplot.figure(figsize=(16, height)).add_axes((0, 0, 1, 1), xlim=(0, 16), ylim=(height, 0))
+    page.axis("off")
+    return page
+
+
+def write(page, across, down, text, colour=INK, side="center", **look):
+    """Write a text around a place, or from it to the "left" or "right" end of the text."""
+    colour = "#9A6700" if colour == QUERY else colour  # Yellow is darkened to be read.
+    page.text(across, down, text, color=colour, ha=side, va="center", zorder=6, **look)
+
+
+def write_parts(page, across, down, *parts):
+    """Write texts beside each other, pairs of a text and its colour."""
+    looks = [{"color": "#9A6700" if colour == QUERY else colour, "weight": "bold"} for _, colour in parts]
+    areas = [matplotlib.offsetbox.TextArea(text, textprops=look) for (text, _), look in zip(parts, looks)]
+    line = matplotlib.offsetbox.HPacker(children=areas, pad=0, sep=8)
+    box = matplotlib.offsetbox.AnnotationBbox(line, (across, down), frameon=False, pad=0)
+    box.zorder = 6
+    page.add_artist(box)
+
+
+def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, full=1):
+    """Draw a vector or a matrix as cells with their numbers, the stronger in colour the nearer to `full`."""
+    for (row, column), number in np.ndenumerate(np.atleast_2d(np.asarray(numbers, dtype=float))):
+        strength = 0 if np.isinf(number) else min(1, abs(number) / full) ** 0.7
+        pale, strong = map(np.array, map(matplotlib.colors.to_rgb, (PALE, colour)))
+        shade = pale + strength * (strong - pale)
+        face, edge = (shade, "white") if number >= 0 else ("white", shade)
+        corner = left + column * side + 0.03, top + row * side + 0.03
+        page.add_patch(Rectangle(corner, side - 0.06, side - 0.06, facecolor=face, edgecolor=edge, lw=3))
+        dark = number >= 0 and shade @ (0.299, 0.587, 0.114) < 0.6
+        look = {"weight": "bold" if strength else "normal", "size": 21 if len(short(number)) > 3 else 25}
+        middle = left + (column + 0.5) * side, top + (row + 0.5) * side
+        write(page, *middle, short(number), "white" if dark else INK, **look)
+    for column, name in enumerate(names):
+        write(page, left + (column + 0.5) * side, top - 0.35, name, GREY, size=23)
+    for row, name in enumerate(rows):
+        write(page, left - 0.25, top + (row + 0.5) * side, name, side="right")
+
+
+def draw_box(page, across, down, text, colour=LINE, wide=2.0, high=0.8, fill="white", **look):
+    """Draw a box with a text around a place."""
+    corner = across - wide / 2, down - high / 2
+    page.add_patch(Rectangle(corner, wide, high, facecolor=fill, edgecolor=colour, linewidth=2.5, zorder=5))
+    write(page, across, down, text, **look)
+
+
+def draw_arrow(page, tail, head, colour=GREY, width=3, style="-|>", zorder=2):
+    """Draw an arrow, or with the style "-" a line."""
+    style += "" if style == "-" else f",head_length={0.3 + 0.06 * width},head_width={0.15 + 0.04 * width}"
+    look = {"arrowstyle": style, "mutation_scale": 22, "linewidth": width, "color": colour}
+    page.annotate("", head, tail, arrowprops=look | {"shrinkA": 0, "shrinkB": 0}, zorder=zorder)
+
+
+def draw_attention(page, keys, queries, weights, shown, down, up, numbers=True):
+    """Draw attention as lines from keys up to queries, as wide as the weights of the query that is shown."""
+    for (query, key), weight in np.ndenumerate(weights):
+        ends = np.array([(keys[key], down), (queries[query], up)])
+        if query != shown:
+            draw_arrow(page, *ends, "#dcdcdc", 2 * (weight > 0), "-")
+            continue
+        draw_arrow(page, *ends, WEIGHT, 1.5 * (weight > 0) + 20 * weight, "-", zorder=3)
+        if numbers:
+            draw_box(page, *((0.55, 0.45) @ ends), short(weight), WEIGHT, wide=1.1, high=0.7)
+
+
+def draw_lookup(page, left, top, query, keys, values, label, rows, columns, bar, names=(), side=SIDE):
+    """Draw a query, its keys row by row, what attention makes of them, their values, and the mean.
+
+    Args:
+        values: where they begin across and what they are, float (rows, numbers).
+        columns: dict from "query · key", "÷ √depth", "logit" or "exp" to its place across.
+        bar: the place across where weights begin, and the length of a weight of 1.
+        names: what stands above the numbers of the query, and above those of the values.
+
+    Returns:
+        The height at which the mean is.
+    """
+    (start, values), (where, one), keys = values, bar, np.array(keys, dtype=float)
+    products = keys @ query
+    logits = products / len(query) ** 0.5
+    ((mean,), (weights,)) = formula.attend([query], keys, values)
+    known = {"query · key": products, "logit": logits, "exp": np.exp(logits)}
+    asked, said = names or ((), ())
+    draw_cells(page, left, top, query, QUERY, asked, [label], side, full=max(np.abs(query)))
+    titles, separate = top + side + 0.7, start != left
+    for title, across in columns.items():
+        write(page, across, titles, title, GREY)
+    write(page, where, titles, "weight", WEIGHT, "left", weight="bold")
+    if separate:
+        write(page, left + len(query) * side + 0.25, top + side / 2, "query", QUERY, "left", weight="bold")
+        write(page, left + len(query) * side / 2, titles, "keys", KEY, weight="bold")
+        write(page, start + len(mean) * side / 2, titles - 0.7, "values", VALUE, weight="bold")
+    for row, name in enumerate(rows):
+        down = top + side + 1.1 + row * (side + 0.1)
+        draw_cells(page, left, down, keys[row], KEY, rows=[name], side=side, full=np.abs(keys).max())
+        for title, across in columns.items():
+            write(page, across, down + side / 2, short(known.get(title, logits)[row]))
+        page.add_patch(Rectangle((where, down + side / 2 - 0.25), one * weights[row], 0.5, color=WEIGHT))
+        after = where + one * weights[row] + 0.15
+        write(page, after, down + side / 2, short(weights[row]), WEIGHT, "left", weight="bold")
+        if separate:
+            full, names = max(weights) / weights[row], () if row else said
+            draw_cells(page, start, down, values[row], VALUE, names, (), side, full)
+    down += side + 0.2
+    page.plot((start, start + len(mean) * side), (down - 0.07, down - 0.07), color=INK, linewidth=2.5)
+    draw_cells(page, start, down, mean, VALUE, side=side, full=np.abs(mean).max())
+    return down + side / 2
+
+
+# --- Examples computed by hand ------------------------------------------------------------------------------
+
+
+def names_and_pets():
+    """Draw the first example of Task 1: Ben is asked for, names are keys and pets are values."""
+    page, names, pets = new_page(8.1), ("Anna", "Ben", "Cleo", "Dan"), ("dog", "cat", "owl", "hen")
+    columns = {"query · key": 6.6, "÷ √4": 8.3, "exp": 9.5}
+    what = 2.8 * np.eye(4)[1], np.eye(4), (12.3, np.eye(4)), "Ben?", names
+    down = draw_lookup(page, 1.6, 0.8, *what, columns, (10.2, 1.5), (names, pets))
+    write(page, 12.05, down, "mean: mostly cat", VALUE, "right", weight="bold")
+
+
+def two_arrows():
+    """Draw a query with four keys as arrows in a plane, and what their dot products are."""
+    _, planes = pyplot.subplots(1, 4, figsize=(16, 6), layout="constrained")
+    titles = "similar direction", "at right angles", "opposite", "twice as long"
+    query, keys = (3, 1), ((2, 2), (-1, 3), (-3, -1), (4, 4))
+    for plane, title, key in zip(planes, titles, keys):
+        plane.set(xlim=(-3.3, 4.3), ylim=(-3.3, 4.3), xticks=range(-3, 5), yticks=range(-3, 5), aspect=1)
+        plane.tick_params(length=0, labelbottom=False, labelleft=False)
+        plane.spines[:].set_visible(False)
+        plane.grid(color="#e4e4e4", linewidth=1.5)
+        plane.axhline(0, color=LINE, linewidth=2)
+        plane.axvline(0, color=LINE, linewidth=2)
+        for vector, colour in ((key, KEY), (query, QUERY)):
+            draw_arrow(plane, (0, 0), vector, colour, width=6)
+        plane.set_title(title, weight="bold", pad=12)
+        first, second = (short(number) if number > 0 else f"({short(number)})" for number in key)
+        plane.set_xlabel(f"3 · {first} + 1 · {second}\n= {short(np.dot(query, key))}", linespacing=1.5)
+    write(planes[0], 2.8, -0.7, "query", QUERY, weight="bold")
+    write(planes[0], 1.8, 2.6, "key", KEY, weight="bold")
+
+
+def draw_bars(plane, heights, names, colour):
+    """Draw bars with their heights as numbers and their names below."""
+    bars = plane.bar(range(len(heights)), heights, 0.75, color=colour)
+    texts = [f"{height:,.0f}" if height > 100 else short(height) for height in heights]
+    plane.bar_label(bars, texts, padding=6)
+    plane.set_xticks(range(len(names)), names)
+    plane.set_yticks(())
+    plane.tick_params(length=0)
+    plane.margins(y=0.25)
+    plane.spines[["top", "left", "right"]].set_visible(False)
+
+
+def softmax():
+    """Draw what softmax makes of four dot products in 64 dimensions, as they are and divided by √64."""
+    _, planes = pyplot.subplots(2, 3, figsize=(16, 9.4), layout="constrained")
+    names = "query · key, as they are", "query · key ÷ √64"
+    for row, logits, name in zip(planes, np.array([(16, 8, 0, -8), (2, 1, 0, -1)]), names):
+        numbers = {name: logits, "exp": np.exp(logits), "weight": formula.softmax(logits)}
+        for plane, (title, heights) in zip(row, numbers.items()):
+            draw_bars(plane, heights, (), WEIGHT if title == "weight" else LINE)
+            plane.set_title(title, weight="bold", color=WEIGHT if title == "weight" else INK, pad=18)
+            plane.spines["bottom"].set_position("zero")
+
+
+# The example of Task 2: a word is a woman, an action, Anna; it asks who, asks what; W_V passes on the rest.
+WORDS = {"Anna": (1, 0, 1), "slept": (0, 1, 0), "she": (1, 0, 0)}
+VECTORS = np.array(list(WORDS.values()))
+FEATURES, ASKED = ("woman", "action", "Anna"), ("who?", "what?")
+W_Q = np.array([(4, 0), (3, 0), (-4, 2)])
+W_K = np.array([(0, 0), (0, 1), (1, 0)])
+W_V = np.array([(0, 0, 0), (0, 1, 0), (0, 0, 1)])
+
+
+def grid_times_vector():
+    """Draw how W_Q makes the queries of two words: a 1 picks a row, and two of them add two rows."""
+    page, side = new_page(6.9), 1.2
+    for left, word in ((1.7, "she"), (9, "Anna")):
+        vector, grid = np.array(WORDS[word]), left + 2
+        write(page, left + side / 2, 0.5, word, weight="bold")
+        write(page, grid + side, 0.5, "W_Q", weight="bold")
+        for row, number in enumerate(vector):
+            down = 1.4 + row * side
+            draw_cells(page, left, down, [number], GREY, rows=[FEATURES[row]], side=side)
+            write(page, left + 1.6, down + side / 2, "×")
+            draw_cells(page, grid, down, W_Q[row], QUERY, () if row else ASKED, (), side, 4 if number else 60)
+        page.plot((grid, grid + 2 * side), (5.15, 5.15), color=INK, linewidth=2.5)
+        draw_cells(page, grid, 5.3, vector @ W_Q, QUERY, rows=[""], side=side, full=4)
+        write(page, grid - 0.25, 5.9, "query", QUERY, "right", weight="bold")
+        asked = ASKED[(vector @ W_Q).argmax()]
+        write(page, grid + 2 * side + 0.3, 5.9, f"asks: {asked}", side="left")
+
+
+def she():
+    """Draw what *she* asks for, what the three words have to say, and what she is then."""
+    page, left, side = new_page(11.6), 12, 1.25
+    what = VECTORS[2] @ W_Q, VECTORS @ W_K, (left, VECTORS @ W_V), "she", list(WORDS)
+    columns, names = {"query · key": 5.2, "÷ √2": 7.1}, (ASKED, FEATURES)
+    down = draw_lookup(page, 1.6, 0.8, *what, columns, (8.2, 2.2), names, side)
+    write(page, left - 0.25, down, "mean", VALUE, "right", weight="bold")
+    ((mean,), _) = formula.attend([VECTORS[2] @ W_Q], VECTORS @ W_K, VECTORS @ W_V)
+    lines = (1.35, "+ she, as she was", VECTORS[2]), (2.8, "she, now", VECTORS[2] + mean)
+    for lower, name, numbers in lines:
+        draw_cells(page, left, down + lower - side / 2, numbers, GREY, side=side)
+        write(page, left - 0.25, down + lower, name, GREY, "right", weight="bold")
+    page.plot((left, left + 3 * side), (down + 2.07, down + 2.07), color=INK, linewidth=2.5)
+
+
+def words():
+    """Draw three words, and what self-attention makes of each; the lines of *she* stand out."""
+    means, weights = formula.attend(VECTORS @ W_Q, VECTORS @ W_K, VECTORS @ W_V)
+    page, middles, side = new_page(9.8), (2.7, 8, 13.3), 1.25
+    for word, middle, vector, mean in zip(WORDS, middles, VECTORS, means):
+        write(page, middle, 0.5, f"{word}, now", weight="bold")
+        draw_cells(page, middle - 1.5 * side, 0.9, vector + mean, GREY, side=side)
+        draw_cells(page, middle - 1.5 * side, 7.5, vector, GREY, FEATURES, side=side)
+        write(page, middle, 9.3, word, weight="bold")
+    draw_attention(page, middles, middles, weights, 2, 6.8, 2.25)
+
+
+def by_hand():
+    """Draw the example of Task 3: `AB` and `BA` without and with the vectors of their positions."""
+    unit, page = np.eye(4), new_page(13.1)
+    for number, (text, marked) in enumerate((("AB", 0), ("BA", 0), ("AB", 1), ("BA", 1))):
+        left, top = 8 * (number % 2), 6.6 * (number // 2)
+        keys = unit[["AB".index(letter) for letter in text]] + marked * unit[2:]
+        title = f"{text}, {'with' if marked else 'without'} positions"
+        write(page, left + 4.2, top + 0.4, title, weight="bold")
+        what = 2.8 * unit[2], keys, (left + 1.45, keys), "query", list(text), {"logit": left + 5.6}
+        names = ["A", "B", "1st", "2nd"], ()
+        down = draw_lookup(page, left + 1.45, top + 1.5, *what, (left + 6.2, 0.75), names)
+        write(page, left + 1.2, down, "mean", VALUE, "right", weight="bold")
+
+
+def transformer_by_hand():
+    """Draw the example of the transformer page: what W_Q, W_K and W_V make of a question and two pairs."""
+    page, unit = new_page(6.2), np.eye(2)
+    rows = "Anna's dog (1 0 1 0)", "Ben's cat (0 1 0 1)"
+    what = 4 * unit[1], unit, (14, unit), "Ben? (0 1 0 0)", rows, {"query · key": 8.3, "÷ √2": 10.2}
+    down = draw_lookup(page, 5, 0.8, *what, (11.2, 1.6), (("Anna", "Ben"), ("dog", "cat")))
+    write(page, 13.75, down, "weighted mean", VALUE, "right", weight="bold")
+
+
+def heads_by_hand():
+    """Draw the transformer page's example of heads: one asks for both pets, then two ask for one each."""
+    unit, page, means = np.eye(2), new_page(13.9), []
+    for left, top, name, query in (
+        (0, 0, "one head asks for both", (4, 4)),
+        (0, 6.1, "head 1 asks for Anna's", (4, 0)),
+        (8, 6.1, "head 2 asks for Ben's", (0, 4)),
+    ):
+        write(page, left + 0.3, top + 0.4, name, side="left", weight="bold")
+        what = query, unit, (left + 6, unit), "", ("Anna", "Ben")
+        draw_lookup(page, left + 1.4, top + 1, *what, {}, (left + 3.6, 1.2), ((), ("dog", "cat")))
+        means += [*formula.attend([query], unit, unit)[0]]
+    write(page, 8.3, 4.55, "Whose dog, whose cat?", side="left")
+    write(page, 5.75, 13.15, "side by side", side="right")
+    draw_cells(page, 6, 12.7, [*means[1], *means[2]], VALUE)
+
+
+def mask():
+    """Draw what a causal mask makes of the logits of three words: 1.4 where they are equal, else 0."""
+    page, logits = new_page(4.7), 1.4 * np.array([(1, 0, 1), (0, 1, 0), (1, 0, 1)])
+    masked = np.where(np.tri(3, dtype=bool), logits, -np.inf)
+    grids = {"logits": logits, "no later words": masked, "weights": formula.softmax(masked)}
+    for left, (title, numbers) in zip((1.2, 7, 12.8), grids.items()):
+        colour = WEIGHT if title == "weights" else GREY
+        write(page, left + 1.35, 0.4, title, colour, weight="bold")
+        draw_cells(page, left, 1.6, numbers, colour, full=1.6 if colour == GREY else 1)
+        for place, word in enumerate("ABA"):
+            write(page, left + (place + 0.5) * SIDE, 1.25, word, KEY, weight="bold")
+            write(page, left - 0.3, 1.6 + (place + 0.5) * SIDE, word, QUERY, weight="bold")
+    draw_arrow(page, (4.9, 2.95), (5.7, 2.95))
+    draw_arrow(page, (10.7, 2.95), (11.5, 2.95))
+    write(page, 11.1, 2.5, "softmax", GREY, size=21)
+
+
+def recurrent():
+    """Draw a translation by a recurrent encoder and decoder with attention, as in Bahdanau et al. (2015).
+
+    The states of the encoder are half of the one before and their word. The queries are our own choice.
+    """
+    states = np.array([(1, 0, 0), (0.5, 1, 0), (0.25, 0.5, 1)])
+    queries = np.array([(4, -4, 0), (0, 0, 4), (0, 4, -4)])
+    contexts, weights = formula.attend(queries, states, states)
+    page, middles = new_page(10.2), (4.2, 8.7, 13.2)
+    write(page, 0.2, 8.4, "encoder:\nkeys\nand values", KEY, "left", weight="bold")
+    write(page, 0.2, 2.45, "decoder:\nquery", QUERY, "left", weight="bold")
+    write(page, 0.2, 3.4, "context", VALUE, "left", weight="bold")
+    english, french = ("the", "white", "cat"), ("le", "chat", "blanc")
+    for number, (middle, word, written) in enumerate(zip(middles, english, french)):
+        draw_cells(page, middle - 1.35, 8, states[number], KEY)
+        write(page, middle, 9.8, word)
+        draw_arrow(page, (middle, 9.5), (middle, 9))
+        draw_cells(page, middle - 1.35, 2, queries[number], QUERY, full=4)
+        draw_cells(page, middle - 1.35, 2.9, contexts[number], VALUE)
+        write(page, middle, 0.5, written)
+        draw_arrow(page, (middle, 1.9), (middle, 0.85))
+        for height in (2.9, 8.45) if number else ():
+            draw_arrow(page, (middle - 3.05, height), (middle - 1.45, height))
+    draw_attention(page, middles, middles, weights, 1, 7.9, 3.9)
+
+
+def clock_hands():
+    """Draw the first three pairs of 16 numbers of a positional encoding as hands: Vaswani et al., 3.5."""
+    _, dials = pyplot.subplots(3, 8, figsize=(16, 6.9), layout="constrained")
+    for (row, position), dial in np.ndenumerate(dials):
+        angle = position * 10000.0 ** (-row / 8)
+        dial.add_patch(pyplot.Circle((0, 0), 1, color=PALE))
+        dial.plot((0, np.sin(angle) * 0.85), (0, np.cos(angle) * 0.85), color=INK, linewidth=7)
+        dial.set(xlim=(-1, 1), ylim=(-1, 1), aspect=1, xticks=(), yticks=())
+        dial.spines[:].set_visible(False)
+        if not row:
+            dial.set_title(position, weight="bold", pad=12)
+        if not position:
+            dial.set_ylabel(f"numbers\n{2 * row + 1} and {2 * row + 2}", rotation=0, ha="right", va="center")
+    dials[0, 0].text(-1.3, 1.3, "position", weight="bold", ha="right")
+
+
+# --- The models ---------------------------------------------------------------------------------------------
+
+
+def columns(number):
+    """Return the middles of so many columns of a model, float (number,)."""
+    return 3.9 + (np.arange(number) + 0.5) * 11.8 / number
+
+
+def draw_model(*rows):
+    """Draw a model from the logits down to the input, with an arrow upwards from each vector of a row.
+
+    Each row is a tuple of what stands before it, texts with their colours, and its kind: a "layer" of these
+    texts; "texts" or "vectors" in columns, these in the colours of what they are used as; or an "attention"
+    with weights and the query that is shown.
+    """
+    page, pitch, count = new_page(1.1 * len(rows)), 1.1, 0
+    for place in reversed(range(len(rows))):
+        (names, kind, *content), down = rows[place], pitch * (place + 0.5)
+        for line, (text, colour) in enumerate(names):
+            look = {"weight": "normal" if colour == GREY else "bold", "size": 24}
+            write(page, 0.2, down + 0.53 * (line - (len(names) - 1) / 2), text, colour, "left", **look)
+        if kind == "attention":
+            count, keys = content[0].shape
+            lines = down + pitch - 0.35, down - pitch + 0.35
+            draw_attention(page, columns(keys), columns(count), *content, *lines, numbers=False)
+            continue
+        if kind == "layer":
+            draw_box(page, 9.8, down, "", GREY, wide=11.8, high=0.7)
+            write_parts(page, 9.8, down, *content)
+        else:
+            count, wide = len(content[0]), min(2.7, 10 / len(content[0]))
+        for across, text in zip(columns(count), content[0] if kind != "layer" else ()):
+            if kind == "texts":
+                write_parts(page, across, down, *text)
+                continue
+            draw_box(page, across, down, text, INK, wide, 0.65, fill="none")
+            for number, colour in enumerate(content[1]):
+                corner = across - wide / 2 + number * wide / len(content[1]), down - 0.325
+                page.add_patch(Rectangle(corner, wide / len(content[1]), 0.65, color=colour, alpha=0.5, lw=0))
+        if place and rows[place - 1][1] != "attention":
+            for across in columns(count):
+                draw_arrow(page, (across, down - 0.36), (across, down - pitch + 0.36), width=2.5)
+
+
+DENSE = (), "layer", ("dense", INK)
+ENCODER = ("encoder layer,", INK), ("× --enc_layers", INK)
+SUM = (), "layer", ("weighted mean of the values", VALUE), ("+", INK), ("query", QUERY), ("→ layer norm", INK)
+INPUT = [[(letter, INK)] for letter in "AB␣BC"]
+
+
+def of_logits(answers):
+    """Return the row of logits, of which in each column the largest stands out."""
+    names = ("logits", INK), (f"{len(answers)} × 11", GREY)
+    numbers = [[*range(max(4, answer + 1)), "…", 10] for answer in answers]
+    return names, "texts", [[(str(number), INK if number == answer else LINE) for number in column]
+                            for column, answer in zip(numbers, answers)]  # fmt: skip
+
+
+def of_counting(names, shown, asks, used_as):
+    """Return the rows of a model of Task 1 from its hidden states down."""
+    weights = formula.softmax([[1.4 * (letter == asks) for letter in "AB␣BC"]] * len(names))
+    return (
+        ((("hidden states", INK), (f"{len(names)} × 64", GREY)), "vectors", names, used_as),
+        SUM,
+        ((("queries, learnt", QUERY), (f"{len(names)} × 64", GREY)), "vectors", names, [QUERY]),
+        ((("weights", WEIGHT), (f"{len(names)} × 5", GREY)), "attention", weights, shown),
+        ((("keys", KEY), ("= values", VALUE)), "vectors", [""] * 5, [KEY, VALUE]),
+        DENSE,
+        ((("letters, one-hot", INK), ("5 × 4", GREY)), "texts", INPUT),
+    )
+
+
+def counting_model():
+    """Draw the model of Task 1."""
+    draw_model(of_logits((1, 2, 1)), DENSE, *of_counting(COUNTS, 1, "B", [LINE]))
+
+
+def difference_model():
+    """Draw the model of Task 2; the weights of the difference are nearly those of step_3 at A − B = −1."""
+    weights = np.tile((0.07, 0.6, 0.03, 0.3), (4, 1))
+    name = ("self-attention", WEIGHT), ("with --self_att", INK)
+    steps, roles = (*COUNTS, "3: |A − B|"), [QUERY, KEY, VALUE]
+    counting = of_counting(steps, 3, "", roles)
+    draw_model(of_logits((1, 2, 1, 1)), DENSE, SUM, (name, "attention", weights, 3), *counting)
+
+
+def signal_model():
+    """Draw the model of Task 3."""
+    own = formula.softmax([[1.4 * (letter == "B") for letter in SIGNAL]] * 11)
+    draw_model(
+        of_logits([4]),
+        DENSE,
+        SUM,
+        ((("query, learnt", QUERY), ("1 × 64", GREY)), "vectors", [""], [QUERY]),
+        ((("weights", WEIGHT), ("1 × 11", GREY)), "attention", formula.softmax(2 * np.eye(1, 11)), 0),
+        ((("keys", KEY), ("= values", VALUE)), "vectors", [""] * 11, [KEY, VALUE]),
+        (ENCODER, "layer", ("+ dense, ReLU, dense → layer norm", INK)),
+        SUM,
+        ((("self-attention", WEIGHT), ("11 × 11", GREY)), "attention", own, 0),
+        ((("11 × 64", GREY),), "vectors", [""] * 11, [QUERY, KEY, VALUE]),
+        ((("with --pos_enc", INK),), "layer", ("+ positional encoding", INK)),
+        DENSE,
+        ((("letters, one-hot", INK), ("signal first", INK)), "texts", [[(letter, INK)] for letter in SIGNAL]),
+    )
+
+
+def transformer_model():
+    """Draw the transformer; of its attention, what *cat* reads in block 1, and the question in block 2."""
+    logits = ("after the last word:", GREY), ("Anna   Ben   …   dog", LINE), ("cat", INK), ("owl   …", LINE)
+    blocks = []
+    for number, query, weights in zip((2, 1), (QUESTION, 3), reversed(heads())):
+        blocks += [((), "layer", ("+ dense, ReLU, dense of the norm", INK))]
+        name = (f"block {number}", INK), ("9 × 32", GREY)
+        blocks += [(name, "layer", ("+ weighted means, joined, times W_O", INK))]
+        blocks += [((("attention,", WEIGHT), ("4 heads, masked", GREY)), "attention", weights, query)]
+        blocks += [((), "layer", ("norm →", INK), ("queries,", QUERY), ("keys,", KEY), ("values", VALUE))]
+    draw_model(
+        ((("logits", INK), ("9 × 16", GREY)), "texts", [logits]),
+        ((), "layer", ("norm → dense", INK)),
+        *blocks,
+        ((), "layer", ("embedding + position", INK)),
+        ((("words", INK),), "texts", [[(word, INK)] for word in TEXT]),
+    )
+
+
+def block():
+    """Draw a block as ours, with a free rail, beside one in the order of the paper's Figure 1."""
+    page = new_page(10)
+    for left, title in ((0.3, "here: norm beside the rail"), (8.6, "first transformer: norm on the rail")):
+        rail, side, first = left + 1.3, left + 4.9, left == 0.3
+        write(page, left, 0.45, title, side="left", weight="bold")
+        write(page, left, 9.6, "a vector for each word", side="left")
+        draw_arrow(page, (rail, 9.2), (rail, 0.9), LINE, 12)
+        for bottom, part, colour in ((8.8, "attention", WEIGHT), (4.9, "dense, ReLU, dense", INK)):
+            joined = bottom - (3 if first else 2.1)
+            page.plot((rail, side, side), (bottom, bottom, joined), color=GREY, linewidth=3, zorder=2)
+            draw_arrow(page, (side, joined), (rail + 0.42, joined))
+            draw_box(page, side, bottom - (1.95 if first else 1.05), part, colour, wide=4.2, weight="bold")
+            draw_box(page, rail, joined, "+", INK, wide=0.8)
+            draw_box(page, *(side, bottom - 0.9) if first else (rail, joined - 0.95), "norm", INK)
+
+
+# --- Trained models -----------------------------------------------------------------------------------------
+
+
+def new_chart(title, across, up, **settings):
+    """Return the axes of a chart, with its titles and a grid."""
+    _, plane = pyplot.subplots(figsize=(16, 10), layout="constrained")
+    plane.set(xlabel=across, ylabel=up, axisbelow=True, **settings)
+    plane.set_title(title, loc="left", weight="bold", pad=20)
+    plane.grid(color="#e4e4e4", linewidth=1.5)
+    plane.spines[["top", "right"]].set_visible(False)
+    return plane
 
 
 def draw_band(plane, points, curves, colour, **look):
@@ -34,96 +527,88 @@ def draw_band(plane, points, curves, colour, **look):
     plane.plot(points, np.median(curves, axis=0), color=colour, linewidth=4, **look)
 
 
-# --- Task 1 -------------------------------------------------------------------------------------------
+def draw_heatmap(plane, weights, columns, rows, numbers=True, **look):
+    """Draw a heatmap as the programs do, with numbers as bright or dark as can be read."""
+    plane.imshow(weights, vmin=0, vmax=max(0.5, np.nanmax(weights)) if numbers else None, **look)
+    plane.set_xticks(range(len(columns)), columns)
+    plane.set_yticks(range(len(rows)), rows)
+    plane.tick_params(length=0, labeltop=numbers, labelbottom=not numbers)
+    for (row, column), weight in np.ndenumerate(weights) if numbers else ():
+        colour = "white" if weight < 0.3 else INK
+        plane.text(column, row, short(weight), color=colour, ha="center", va="center", size=21)
 
 
 def lineup():
-    """Return three heatmaps of one sequence without their names: flat, learnt, nearly perfect."""
-    page, inputs = new_page(13.3), measuring.spell(1, SHOWN[1]).inputs
-    names = SHOWN[1].replace(" ", "␣")
-    for number, setup in enumerate(task_1.LINEUP.values()):
+    """Draw three heatmaps of one sequence without their names: flat, learnt, nearly perfect."""
+    _, planes = pyplot.subplots(3, 1, figsize=(16, 15), layout="constrained")
+    inputs = measuring.spell(1, task_1.SHOWN).inputs
+    for number, (plane, setup) in enumerate(zip(planes, task_1.LINEUP), start=1):
         weights = np.median([model(inputs)[1][0].numpy() for model in edits.models(setup, TEN)], axis=0)
-        top = 0.5 + 4.4 * number
-        page.write(0.3, top, f"Model {number + 1}", to="right", weight="bold")
-        page.draw_cells(4.6, top + 0.65, weights, BRIGHT, names, COUNTS, 1.1, full=0.5, size=SIZE - 1)
-    return page.figure
+        draw_heatmap(plane, weights, task_1.SHOWN.replace(" ", "␣"), COUNTS)
+        plane.set_title(f"Model {number}", loc="left", weight="bold")
 
 
 def counting_curve():
-    """Return how the total weight of output step 0 on 'A' grows with their number: formula and measured."""
+    """Draw how the total weight of output step 0 on 'A' grows with their number: formula and measured."""
     models, points = edits.models(task_1.setup(), TEN), np.arange(11)
     ratios = np.log([task_1.ratios(model) for model in models])
-    formula = task_1.weight_formula(points, *np.exp(np.median(ratios, axis=0)))
     titles = "How a weight counts", "How many of the ten letters are 'A's", "Total weight on the 'A's"
     plane = new_chart(*titles, xticks=points, xlim=(-0.3, 10.3), ylim=(-0.03, 1.05))
     plane.plot(points, points / 10, "--", color=GREY, linewidth=3)
-    plane.plot(points, formula, color=WEIGHT, linewidth=4)
+    curve = task_1.weight_formula(points, *np.exp(np.median(ratios, axis=0)))
+    plane.plot(points, curve, color=WEIGHT, linewidth=4)
     for model in models:
-        measured = task_1.weight_by_count(model)
-        plane.plot(points, measured, "o", color="none", markeredgecolor=INK, markersize=13)
-    plane.write(6.2, 0.5, "equal weights", GREY, to="right")
-    plane.write(3.2, 0.76, "the formula (line),\nten models (circles)", WEIGHT, to="left", weight="bold")
-    return plane.figure
+        plane.plot(points, task_1.weight_by_count(model), "o", mfc="none", mec=INK, markersize=13)
+    write(plane, 6.2, 0.5, "equal weights", GREY, "left")
+    write(plane, 3.2, 0.76, "the formula (line),\nten models (circles)", WEIGHT, "right", weight="bold")
 
 
 def step_3():
-    """Return to which output steps the difference attends, over A − B."""
-    points = np.arange(-6, 7)
-    models = edits.models(task_2.ASKING, TEN)
+    """Draw to which output steps the difference attends, over A − B."""
+    points, models = np.arange(-6, 7), edits.models(task_2.ASKING, TEN)
     weights = np.array([task_2.weights_over_difference(model, points) for model in models])
     titles = "What the difference step attends to (ten models)", "A − B", "Self-attention weight"
-    plane = new_chart(*titles, xticks=points[::2], ylim=(-0.03, 1))
-    plane.set_xticks(points[::2], [short(point) for point in points[::2]])
-    looks = (MORE[1], "o"), (MORE[0], "s"), (LINE, "v"), (INK, "D")
-    for step, (colour, marker) in enumerate(looks):
+    plane = new_chart(*titles, ylim=(-0.03, 1))
+    plane.set_xticks(points[::2], map(short, points[::2]))
+    for step, (colour, marker) in enumerate(((SKY, "o"), (PINK, "s"), (LINE, "v"), (INK, "D"))):
         draw_band(plane, points, weights[..., step], colour, marker=marker, markersize=12)
-    plane.write(4.4, 0.94, "the count of A", "#2a7fae", weight="bold")
-    plane.write(-4.4, 0.94, "the count of B", "#a8507f", weight="bold")
-    plane.write(-4, 0.26, "itself", weight="bold")
-    plane.write(4.1, 0.065, "the count of C", GREY, weight="bold")
-    return plane.figure
-
-
-# --- Task 3 -------------------------------------------------------------------------------------------
+    write(plane, 4.4, 0.94, "the count of A", "#2a7fae", weight="bold")
+    write(plane, -4.4, 0.94, "the count of B", "#a8507f", weight="bold")
+    write(plane, -4, 0.26, "itself", weight="bold")
+    write(plane, 4.1, 0.065, "the count of C", GREY, weight="bold")
 
 
 def trace():
-    """Return what becomes of the first letter's vector: its weights, what it gets, the decoder's weights."""
-    text = SHOWN[3]
-    weights = play.weights("signal_pos_enc", measuring.spell(3, text).inputs[0])
+    """Draw what becomes of the first letter's vector: its weights, what it gets, the decoder's weights."""
+    weights = play.weights("signal_pos_enc", measuring.spell(3, SIGNAL).inputs[0])
     first, (of_decoder,) = weights["encoder_layer_1/attention"][0], weights["attention"]
-    shares = [first[[other == letter for other in text]].sum() for letter in "ABC"]
-    page = new_page(12)
-    for top, title, heights, names, colour in (
-        (0.5, "1. The first letter attends to all", first, text, WEIGHT),
-        (4.5, "2. So it gets a mean of the letters", shares, "ABC", VALUE),
-        (8.5, "3. The decoder attends to the first letter", of_decoder, text, WEIGHT),
-    ):
-        page.write(0.5, top, title, to="right", weight="bold")
-        wide = 15 if len(names) == 11 else 15 * 3.8 / 11.2
-        page.new_plane(0.5, top + 0.4, wide, 2.4).draw_heights(heights, names, colour)
-    return page.figure
+    shares = [first[[other == letter for other in SIGNAL]].sum() for letter in "ABC"]
+    _, planes = pyplot.subplots(3, 1, figsize=(16, 12), layout="constrained")
+    parts = (
+        ("1. The first letter attends to all", first, SIGNAL, WEIGHT),
+        ("2. So it gets a mean of the letters", shares, "ABC", VALUE),
+        ("3. The decoder attends to the first letter", of_decoder, SIGNAL, WEIGHT),
+    )
+    for plane, (title, heights, names, colour) in zip(planes, parts):
+        draw_bars(plane, heights, names, colour)
+        plane.set_title(title, loc="left", weight="bold")
+        plane.set_xlim(-0.6, 10.6)
 
 
 def losses():
-    """Return the loss curves without and with positions, and the bound."""
+    """Draw the loss curves without and with positions, and the bound."""
     titles = "Positions make the difference (ten runs each)", "Training step", "Loss"
     plane = new_chart(*titles, yscale="log", xticks=range(0, 2001, 500), ylim=(0.003, 4))
-    plane.yaxis.set_major_locator(matplotlib.ticker.FixedLocator([0.01, 0.1, 1]))
-    plane.yaxis.set_major_formatter("{x:g}")
+    plane.set_yticks((0.01, 0.1, 1), ("0.01", "0.1", "1"))
     plane.xaxis.set_major_formatter("{x:,.0f}")
     plane.minorticks_off()
-    for setup, colour in ((task_3.PLAIN, MORE[0]), (task_3.POSITIONS, MORE[1])):
+    for setup, colour in ((task_3.PLAIN, PINK), (task_3.POSITIONS, SKY)):
         curves = [np.transpose(edits.losses(setup, seed))[1] for seed in TEN]
         draw_band(plane, range(50, 2001, 50), curves, colour)
     plane.axhline(task_3.bound()[0], color=INK, linestyle="--", linewidth=3)
-    plane.write(1300, 1.8, "without positions", "#a8507f", weight="bold")
-    plane.write(900, 0.04, "with positions", "#2a7fae", to="left", weight="bold")
-    plane.write(1100, 0.55, "the least possible without order", to="right")
-    return plane.figure
-
-
-# --- The transformer page -------------------------------------------------------------------------------
+    write(plane, 1300, 1.8, "without positions", "#a8507f", weight="bold")
+    write(plane, 900, 0.04, "with positions", "#2a7fae", "right", weight="bold")
+    write(plane, 1100, 0.55, "the least possible without order", side="left")
 
 
 def heads():
@@ -132,163 +617,126 @@ def heads():
     In layer 1 that in which pets find their names, in layer 2 that in which the question finds its pet.
     """
     known = programs.load("transformer").vocabulary(4)
-    weights = play.weights("transformer", [known.index(word) for word in TEXT.split()])
+    weights = play.weights("transformer", [known.index(word) for word in TEXT])
     of_pets, of_question = weights["block_1/attention"], weights["block_2/attention"]
     best = of_pets[:, PETS, PETS - 1].mean(axis=1).argmax()
     return of_pets[best], of_question[of_question[:, QUESTION, RIGHT].argmax()]
 
 
 def transformer_flow():
-    """Return what two heads bring from word to word: a column for each word, layer above layer."""
-    words, (of_pets, of_question) = TEXT.split(), heads()
-    page, levels = new_page(9.6), (8.7, 4.8, 0.9)
-    for height, text in zip(levels, ("words", "after\nblock 1", "after\nblock 2"), strict=True):
-        page.write(0.15, height, text, GREY, to="right")
-    places = 2.4 + 1.6 * np.arange(len(words))
-    for column, (word, across) in enumerate(zip(words, places, strict=True)):
-        is_pet = column in PETS
+    """Draw what two heads bring from word to word: a column for each word, layer above layer."""
+    (of_pets, of_question), page, levels = heads(), new_page(9.6), (8.7, 4.8, 0.9)
+    for height, text in zip(levels, ("words", "after\nblock 1", "after\nblock 2")):
+        write(page, 0.15, height, text, GREY, "left")
+    places = 2.4 + 1.6 * np.arange(len(TEXT))
+    for place, (word, across) in enumerate(zip(TEXT, places)):
         page.plot((across, across), levels[::2], color="#dcdcdc", linewidth=14, zorder=1)
-        known = f"{word},\n{words[column - 1]}'s" if is_pet else word
-        said = f"{word}:\n{words[RIGHT]}" if column == QUESTION else known
-        for height, text in zip(levels, (word, known, said), strict=True):
-            edge = VALUE if text == said and column == QUESTION else LINE
-            box = {"wide": 1.5, "high": 1.3 if "\n" in text else 0.8, "linespacing": 1.1}
-            page.draw_box(across, height, text, edge, **box, size=SIZE - 1)
+        known = f"{word},\n{TEXT[place - 1]}'s" if place in PETS else word
+        said = f"{word}:\n{TEXT[RIGHT]}" if place == QUESTION else known
+        for height, text in zip(levels, (word, known, said)):
+            high = 1.3 if "\n" in text else 0.8
+            draw_box(page, across, height, text, VALUE if ":" in text else LINE, 1.5, high, linespacing=1.1)
     looks = [(of_pets, pet - 1, pet, levels[0]) for pet in PETS]
     for weights, tail, head, height in (*looks, (of_question, RIGHT, QUESTION, levels[1])):
         ends = np.array([(places[tail], height - 0.7), (places[head], height - 3.15)])
-        page.draw_arrow(*ends, WEIGHT, 9 * weights[head, tail], zorder=3)
-        page.draw_box(*ends.mean(axis=0), short(weights[head, tail]), WEIGHT, wide=1, high=0.65)
-    return page.figure
+        draw_arrow(page, *ends, WEIGHT, 9 * weights[head, tail], zorder=3)
+        draw_box(page, *ends.mean(axis=0), short(weights[head, tail]), WEIGHT, wide=1.1, high=0.65)
 
 
 def transformer_heads():
-    """Return the two heads that find the answer: pets find their names, then the question finds its pet."""
-    words, (of_pets, of_question) = TEXT.split(), heads()
-    page, side = new_page(9.2), 0.72
-    for left, weights, title, found in (
-        (1.3, of_pets, "Layer 1: pets find their names", [(pet, pet - 1) for pet in PETS]),
-        (9.4, of_question, "Layer 2: Ben finds cat", [(QUESTION, RIGHT)]),
-    ):
-        page.write(left - 1.1, 0.5, title, to="right", weight="bold")
-        for (row, column), weight in np.ndenumerate(weights):
-            if column <= row:
-                page.draw_cells(left + side * column, 2.5 + side * row, [weight], BRIGHT, side=side, size=0)
-        for row, column in found:
-            middle = left + side * (column + 0.5), 2.5 + side * (row + 0.5)
-            page.write(*middle, f"{weights[row, column]:.2f}", size=SIZE - 7)
-        for place, word in enumerate(words):
-            page.write(left - 0.15, 2.5 + side * (place + 0.5), word, to="left", size=SIZE - 1)
-            page.write(left + side * (place + 0.5), 1.75, word, size=SIZE - 1, rotation=90)
-    return page.figure
+    """Draw the two heads that find the answer: pets find their names, then the question finds its pet."""
+    _, planes = pyplot.subplots(1, 2, figsize=(16, 9), layout="constrained")
+    titles = "Layer 1: pets find their names", "Layer 2: Ben finds cat"
+    found = [(pet, pet - 1) for pet in PETS], [(QUESTION, RIGHT)]
+    for plane, weights, title, cells in zip(planes, heads(), titles, found):
+        draw_heatmap(plane, np.where(np.tri(9), weights, np.nan), TEXT, TEXT, numbers=False)
+        plane.tick_params(labeltop=True, labelbottom=False, axis="x", rotation=90)
+        plane.set_title(title, weight="bold", pad=20)
+        plane.spines[:].set_visible(False)
+        for row, column in cells:
+            plane.text(column, row, short(weights[row, column]), ha="center", va="center", size=20)
 
 
 def transformer_losses():
-    """Return the loss of some training runs, each the mean of 50 training steps, and the lowest possible."""
-    titles = "Six training runs", "Training step", "Loss"
+    """Draw the loss of some training runs, each the mean of 50 training steps, and the lowest possible."""
+    titles, least = ("Six training runs", "Training step", "Loss"), transformer.lowest_loss(4)
     plane = new_chart(*titles, ylim=(0.8, 1.8), xlim=(0, 1550), xticks=range(0, 1501, 500))
     plane.xaxis.set_major_formatter("{x:,.0f}")
     for seed in range(1, 7):
-        plane.plot(*np.transpose(edits.losses(transformer.AS_IT_IS, seed)), color=MORE[1], linewidth=3)
-    plane.axhline(transformer.lowest_loss(4), color=INK, linestyle="--", linewidth=3)
-    plane.write(30, 0.837, f"the lowest possible, {transformer.lowest_loss(4):.3f}", to="right")
-    return plane.figure
-
-
-# What chooses, and what the results call it.
-CHOOSING = "both layers", "the second", "the first", "(one layer)", "neither"
-RUNS = dict(zip(CHOOSING, transformer.LOOKS, strict=True))
+        plane.plot(*np.transpose(edits.losses(transformer.AS_IT_IS, seed)), color=SKY, linewidth=3)
+    plane.axhline(least, color=INK, linestyle="--", linewidth=3)
+    write(plane, 30, 0.837, f"the lowest possible, {least:.3f}", side="left")
 
 
 def choosing():
-    """Return what each training run of the transformer gets right, from results/: a dot for each."""
-    page = new_page(9.4)
-    page.write(0.3, 0.5, "Which layer can choose? Each dot is a training run", to="right", weight="bold")
-    for left, pairs, title in (
-        (3.1, 4, "four pairs, 1,500 steps"),
-        (9.8, 8, "eight pairs, 2,000 steps"),
-    ):
-        plane = page.new_plane(left, 2.4, 5.8, 4.8, xlim=(-3, 103), ylim=(4.6, -0.6), yticks=[])
-        page.write(left, 1.7, title, GREY, to="right")
+    """Draw what each training run of the transformer gets right, from results/: a dot for each."""
+    figure, planes = pyplot.subplots(1, 2, figsize=(16, 9), sharey=True, layout="constrained")
+    figure.suptitle("Which layer can choose? Each dot is a training run", weight="bold", ha="left", x=0.01)
+    figure.supxlabel("right; dashed: always guessing the most frequent pet", color=GREY)
+    for plane, pairs, title in zip(planes, (4, 8), ("four pairs, 1,500 steps", "eight pairs, 2,000 steps")):
+        plane.set(xlim=(-3, 103), ylim=(4.6, -0.6), axisbelow=True)
+        plane.set_title(title, color=GREY, pad=14)
         plane.set_xticks((0, 50, 100), ("0", "50", "100%"))
-        plane.set_xlabel("right", size=SIZE, labelpad=8)
+        plane.set_yticks(range(5), ("both layers", "the second", "the first", "(one layer)", "neither"))
+        plane.spines[["top", "right"]].set_visible(False)
+        plane.grid(axis="y", color="#e4e4e4", linewidth=1.5)
         plane.axvline(100 * transformer.guesser(pairs), color=INK, linestyle="--", linewidth=2.5)
-        for row, (name, label) in enumerate(RUNS.items()):
+        for row, label in enumerate(transformer.LOOKS):
             rights = measuring.runs("transformer", title, label)
-            colour = WEIGHT if row < 2 else GREY
             apart = row + np.resize((0, 0.18, -0.18), len(rights))  # Else equal ones hide each other.
-            plane.plot(rights, apart, "o", color=colour, markersize=15, alpha=0.5, mew=0)
-            plane.axhline(row, color="#e4e4e4", linewidth=1.5, zorder=0)
-            if pairs == 4:
-                page.write(2.8, 2.4 + 4.8 * (row + 0.6) / 5.2, name, to="left")
-    page.write(0.3, 8.9, "dashed: always guessing the most frequent pet", GREY, to="right")
-    return page.figure
+            plane.plot(rights, apart, "o", color=WEIGHT if row < 2 else GREY, ms=15, alpha=0.5, mew=0)
 
 
-# Pictures by their task, without training: `choosing` shows many models, but their results are there.
-OF_ONE_MODEL = {
-    3: (trace,),
-    "transformer": (transformer_flow, transformer_heads, choosing),
+def draw_of_programs():
+    """Draw the front page's small heatmaps, and what the programs draw of the models of the page."""
+    for task, name, shown, part, rows, pictures in (
+        (1, "counting", "␣BC␣CBBAA␣", "attention", "ABC", "encoder_decoder_attention"),
+        (2, "difference", "BBBA␣ACABB", "", "", "encoder_decoder_attention"),
+        (2, "difference_self_att", "BBBA␣ACABB", "self_attention", ["A", "B", "C", "|A−B|"],
+         "encoder_decoder_attention_self_att self_attention"),
+        (3, "signal_pos_enc", SIGNAL, "attention", ["count"],
+         "encoder_decoder_attention_pos_enc positional_encoding_pos_enc"),
+    ):  # fmt: skip
+        images, flags = programs.script(task).with_name("images"), play.MODELS[name].flags
+        with tempfile.TemporaryDirectory() as folder:
+            checkpoint = play.FOLDER / "checkpoints" / f"{name}.npz"
+            shutil.copy(checkpoint, f"{folder}/checkpoint{flags.replace('--', '_')}.npz")
+            words = ["--test", "--plot", f"--input={shown}", "--savepath", folder, "--plotpath", folder]
+            command = [sys.executable, programs.script(task), *words, *flags.split()]
+            subprocess.run(command, check=True, capture_output=True)
+            for picture in pictures.split():
+                shutil.copy(f"{folder}/{picture}.png", images)
+        if part:
+            weights = play.weights(name, measuring.spell(task, shown.replace("␣", " ")).inputs[0])[part]
+            figure, axes = pyplot.subplots(figsize=(3.4, 0.4 * len(rows) + 0.4), layout="constrained")
+            names, aspect = (rows, "equal") if task == 2 else (shown, "auto")
+            draw_heatmap(axes, weights, names, rows, numbers=False, aspect=aspect)
+            figure.savefig(images / "small.png", dpi=160)
+            pyplot.close(figure)
+
+
+PICTURES = {
+    1: (names_and_pets, two_arrows, softmax, counting_model),
+    2: (grid_times_vector, she, words, difference_model),
+    3: (by_hand, clock_hands, trace, signal_model),
+    "transformer": (transformer_by_hand, heads_by_hand, mask, block, recurrent, transformer_model)
+    + (transformer_flow, transformer_heads, choosing),
 }
-# What the programs draw of a model of the page to play with: its name, the input, the pictures.
-HEATMAPS = (
-    ("counting", "--input=␣BC␣CBBAA␣", "encoder_decoder_attention"),
-    ("difference", "--input=BBBA␣ACABB", "encoder_decoder_attention"),
-    ("difference_self_att", "--input=BBBA␣ACABB", "encoder_decoder_attention_self_att self_attention"),
-    (
-        "signal_pos_enc",
-        "--input=BBABCCABCAB",
-        "encoder_decoder_attention_pos_enc positional_encoding_pos_enc",
-    ),
-)
 OF_MANY = {1: (counting_curve,), 2: (step_3,), 3: (losses,), "transformer": (lineup, transformer_losses)}
 
 
-def draw_small_heatmaps():
-    """Draw the heatmaps of the front page's table."""
-    for task, name, shown, part, rows in (
-        (1, "counting", "␣BC␣CBBAA␣", "attention", "ABC"),
-        (2, "difference_self_att", "BBBA␣ACABB", "self_attention", ["A", "B", "C", "|A−B|"]),
-        (3, "signal_pos_enc", "BBABCCABCAB", "attention", ["count"]),
-    ):
-        weights = play.weights(name, measuring.spell(task, shown.replace("␣", " ")).inputs[0])[part]
-        columns = rows if task == 2 else shown
-        figure, axes = pyplot.subplots(figsize=(3.4, 0.4 * len(rows) + 0.4), layout="constrained")
-        axes.imshow(weights, vmin=0, aspect="auto" if task != 2 else "equal")
-        axes.set_xticks(range(len(columns)), columns)
-        axes.set_yticks(range(len(rows)), rows)
-        axes.tick_params(length=0)
-        figure.savefig(programs.script(task).parent / "images" / "small.png", dpi=160)
-        pyplot.close(figure)
-
-
-def draw_heatmaps():
-    """Draw what the programs draw when they test the models of the page with the shown sequences."""
-    for name, shown, names in HEATMAPS:
-        task, _, flags = play.MODELS[name]
-        with tempfile.TemporaryDirectory() as folder:
-            checkpoint = f"checkpoint{flags.replace('--', '_')}.npz"
-            shutil.copy(play.FOLDER / "checkpoints" / f"{name}.npz", f"{folder}/{checkpoint}")
-            words = ["--test", "--plot", shown, "--savepath", folder, "--plotpath", folder]
-            command = [sys.executable, programs.script(task), *words, *flags.split()]
-            subprocess.run(command, check=True, capture_output=True)
-            for picture in names.split():
-                shutil.copy(f"{folder}/{picture}.png", programs.script(task).parent / "images")
-
-
-def draw(every=False):
-    """Draw all pictures that need no training, or every picture."""
-    for pictures in (by_formula.PICTURES, diagrams.PICTURES, OF_ONE_MODEL, *[OF_MANY] * every):
-        for task, of_task in pictures.items():
-            for picture in of_task:
-                save(picture(), task, picture.__name__)
-    draw_heatmaps()
-    draw_small_heatmaps()
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        "python -m tests.experiments.pictures", description=__doc__.split("\n")[0]
-    )
+    parser = argparse.ArgumentParser("python -m tests.experiments.pictures", description="Draw the pictures.")
     parser.add_argument("--all", action="store_true", help="also those of many models")
-    draw(parser.parse_args().all)
+    every = parser.parse_args().all
+    draw_of_programs()
+    pyplot.rc("font", size=25)
+    pyplot.rc("axes", titlesize=25)
+    pyplot.rc("figure", titlesize=25, labelsize=25)
+    pyplot.rc("figure.constrained_layout", w_pad=0.2, h_pad=0.2)
+    for task in PICTURES:
+        for picture in PICTURES[task] + every * OF_MANY[task]:
+            picture()
+            path = programs.script(task).with_name("images") / f"{picture.__name__}.png"
+            pyplot.savefig(path, dpi=1680 / 16, pil_kwargs={"optimize": True})
+            pyplot.close()

@@ -9,22 +9,15 @@ import numpy as np
 
 from . import edits, measuring
 
-TASK = 3
+TASK, SCORES = 3, ["right"]
 TEN, TWENTY, FORTY = range(1, 11), range(1, 21), range(1, 41)
-scores = functools.partial(measuring.scores, TASK)
-compare_scores = functools.partial(measuring.compare_scores, TASK)
-
-
-def setup(edit=None, flags="--pos_enc"):
-    """Return an edits.Setup of this task."""
-    return edits.Setup(TASK, edit, flags)
-
+BARE = "--pos_enc --enc_layers 0 --lr 0.01"
+setup = functools.partial(edits.Setup, TASK, flags="--pos_enc")
 
 PLAIN, POSITIONS, ONE_STEP = setup(flags=""), setup(), setup(flags="--pos_enc --steps 1")
-BARE = "--pos_enc --enc_layers 0 --lr 0.01"
 LOOKING = setup(flags=BARE)
-# The tables of what is right: what the page calls a row, what is trained, and the seeds.
-TABLES = {
+BESIDE = {"Task 3": (PLAIN, TWENTY), "Task 3 `--pos_enc`": (POSITIONS, FORTY)}
+TABLES = {  # The tables of what is right: what the page calls a row, what is trained, and the seeds.
     "With order and without": {
         "without `--pos_enc`": (PLAIN, TEN),
         "`--pos_enc`, twenty runs": (POSITIONS, TWENTY),
@@ -33,28 +26,60 @@ TABLES = {
         "as it is, twenty runs": (POSITIONS, TWENTY),
         "A: equal weights in the encoder": (setup("A"), TEN),
         "B: equal weights in the decoder": (setup("B"), TEN),
-        "A and B: equal weights in both": (setup("A+B"), TEN),
     },
     f"Without an encoder layer, `{BARE}`": {
         "learnt weights": (LOOKING, TEN),
-        "B: equal weights from the start": (setup("B", BARE), TEN),
-        "F: six times the weight for the first letter, from the start": (setup("F", BARE), TEN),
+        "B: equal weights from the start": (setup("B", flags=BARE), TEN),
+        "F: six times the weight for the first letter, from the start": (setup("F", flags=BARE), TEN),
     },
 }
+STEPS = {"after one training step": (ONE_STEP, TEN), "after 2,000, twenty runs": (POSITIONS, TWENTY)}
 LAYERS = {
-    "one": setup(),
-    "three": setup(flags="--pos_enc --enc_layers 3"),
-    "six": setup(flags="--pos_enc --enc_layers 6"),
+    "one": (POSITIONS, TEN),
+    "three": (setup(flags="--pos_enc --enc_layers 3"), TEN),
+    "six": (setup(flags="--pos_enc --enc_layers 6"), TEN),
 }
-SETUPS = [row for rows in TABLES.values() for row in rows.values()] + [
-    (each, TEN) for each in LAYERS.values()
-]
-SETUPS += [(ONE_STEP, TEN), (PLAIN, TWENTY), (POSITIONS, FORTY)]
-FACTORS = {  # What the logits of an attention are multiplied by.
-    "nothing": {},
-    "decoder: equal weights": {"attention": 0},
-    "encoder: equal weights": {"encoder_layer_1/attention": 0},
-}
+SETUPS = [row for rows in (BESIDE, *TABLES.values(), STEPS, LAYERS) for row in rows.values()]
+
+
+def report():
+    """Print the figures of the task."""
+    least, most = bound()
+    row = ["the bound", f"{most:.2%}", f"{least:.4f}"]
+    measuring.table("The bound without order and without a mask", ["", "right", "loss"], [row])
+    head, groups = ["", "this project: right"], edits.groups(BESIDE)
+    measuring.compare("Beside the original", head, groups, scores, "%", each=True)
+    for title, rows in TABLES.items():
+        measuring.compare(title, ["", "right"], edits.groups(rows), scores, "%", each=True)
+    models = edits.models(POSITIONS, TWENTY)
+    first, others, right = zip(*map(positions, models), strict=True)
+    rows = [["length of the first vector", measuring.summary(first)]]
+    rows += [["mean length of the other ten", measuring.summary(others)]]
+    rows += [["one vector for positions 1 to 10: right", measuring.summary(right, "%")]]
+    measuring.table("Positional vectors", ["`--pos_enc`, twenty runs", ""], rows)
+    head = ["", "like it / another", "decoder on the signal"]
+    measuring.compare("The signal's row", head, edits.groups(STEPS), signal_row, *["{:.2f}"] * 2)
+    changed = {"nothing": {}, "decoder: equal weights": {"attention": 0}}
+    changed["encoder: equal weights"] = {"encoder_layer_1/attention": 0}
+
+    def with_each(model):
+        return {name: [100 * right_with(model, factors)] for name, factors in changed.items()}
+
+    head = ["changed, twenty runs", "median and range"]
+    measuring.compare_cases("Changed after the training", head, models, with_each, "{:.1f}")
+    equal = [right_with(model, {"attention": 0}) for model in edits.models(LOOKING, TEN)]
+    rows = [["the same models, tested with equal weights", measuring.summary(equal, "%")]]
+    rows += [["the bound for equal weights", f"{most:.2%}"]]
+    measuring.table(f"Without an encoder layer, changed, `{BARE}`", ["", "right"], rows)
+
+
+def report_layers():
+    """Print what one, three and six encoder layers do."""
+    head = ["encoder layers", "right", "weight on the signal", "made equal"]
+    measuring.compare("More layers", head, edits.groups(LAYERS), look, "%", "{:.2f}", "%", each=True)
+
+
+REPORTS = {"task_3": report, "task_3_layers": report_layers}
 
 
 def bound(max_len=10, vocab_size=3):
@@ -78,97 +103,44 @@ def bound(max_len=10, vocab_size=3):
     return loss, accuracy
 
 
+def scores(model):
+    """Return the fraction of sequences that a model gets right, in a list."""
+    return [measuring.right(model, measuring.new_data(TASK))]
+
+
+def right_with(model, factors=(), positions=None):
+    """Return what is right with factors at logits, by names of attentions, or with other positions."""
+    data, reference = measuring.new_data(TASK), formula.of(model, factors)
+    if positions is not None:
+        reference.arrays["positional_encoding"] = positions
+    return (reference.lesson(data.inputs).argmax(axis=-1) == data.answers).mean()
+
+
 def positions(model):
     """Return the length of the first positional vector, the mean length of the others, and what is right.
 
     The last is measured with the mean of the vectors of positions 1 to 10 in place of each of them.
     """
-    data, reference = measuring.new_data(TASK), formula.of(model)
-    vectors = reference.arrays["positional_encoding"]
+    vectors = model.positional_encoding.numpy().astype(float)
     lengths = np.linalg.norm(vectors[0], axis=-1)
     vectors[:, 1:] = vectors[:, 1:].mean(axis=1, keepdims=True)
-    return (
-        lengths[0],
-        lengths[1:].mean(),
-        (reference.lesson(data.inputs).argmax(axis=-1) == data.answers).mean(),
-    )
+    return lengths[0], lengths[1:].mean(), right_with(model, positions=vectors)
 
 
 def signal_row(model):
-    """Return mean weights of the signal's row in the encoder, and the decoder's mean weight on the signal.
+    """Return how many times another letter's weight in the signal's row a letter like it has, in the encoder.
 
-    On another letter like it, on another letter, the ratio of these two, the decoder's.
+    And the decoder's mean weight on the signal.
     """
     data = measuring.new_data(TASK)
     _, decoder, (encoder, *_) = model(data.inputs)
-    weights = encoder.numpy()[:, 0]
-    like = data.letters == data.letters[:, :1]
+    weights, like = encoder.numpy()[:, 0], data.letters == data.letters[:, :1]
     different = weights[~like].mean()
     like[:, 0] = False
-    same = weights[like].mean()
-    return same, different, same / different, decoder.numpy()[:, 0, 0].mean()
-
-
-def right_with(model, factors):
-    """Return the fraction of sequences right if factors, by names of attentions, multiply the logits."""
-    data = measuring.new_data(TASK)
-    chances = formula.of(model, factors).lesson(data.inputs)
-    return (chances.argmax(axis=-1) == data.answers).mean()
+    return weights[like].mean() / different, decoder.numpy()[:, 0, 0].mean()
 
 
 def look(model):
-    """Return what is right, where the decoder looks, and what is right once its weights are made equal.
-
-    The fraction of sequences right; the decoder's mean weight on the signal; the fraction of sequences in
-    which another letter has more weight than the signal; the fraction right with equal decoder weights.
-    """
-    weights = np.reshape(model(measuring.new_data(TASK).inputs)[1], (-1, 11))
-    elsewhere = (weights[:, 1:].max(axis=1) > weights[:, 0]).mean()
-    return scores(model)[0], weights[:, 0].mean(), elsewhere, right_with(model, {"attention": 0})
-
-
-def report():
-    """Print the figures of the task."""
-    least, most = bound()
-    row = ["the bound", f"{most:.2%}", f"{least:.4f}"]
-    measuring.table("The bound without order and without a mask", ["", "right", "loss"], [row])
-    beside = {"Task 3": edits.models(PLAIN, TWENTY), "Task 3 `--pos_enc`": edits.models(POSITIONS, FORTY)}
-    measuring.beside_the_original(TASK, beside)
-    for title, rows in TABLES.items():
-        compare_scores(title, {label: edits.models(*row) for label, row in rows.items()}, each=True)
-    models = edits.models(POSITIONS, TWENTY)
-    first, others, right = zip(*map(positions, models), strict=True)
-    rows = [
-        ["length of the first vector", measuring.summary(first)],
-        ["mean length of the other ten", measuring.summary(others)],
-        ["one vector for positions 1 to 10: right", measuring.percent(right)],
-    ]
-    measuring.table("Positional vectors", ["`--pos_enc`, twenty runs", ""], rows)
-    groups = {"after one training step": edits.models(ONE_STEP, TEN), "after 2,000, twenty runs": models}
-    head = ["", "a letter like it", "another letter", "like it / another", "decoder on the signal"]
-    measuring.compare("The signal's row", head, groups, signal_row, *["{:.3f}"] * 2, *["{:.2f}"] * 2)
-    rows = []
-    for label, factors in FACTORS.items():
-        rights = [100 * right_with(model, factors) for model in models]
-        rows.append([label, f"{min(rights):.1f} to {max(rights):.1f}%", measuring.summary(rights, "{:.1f}")])
-    head = ["changed, twenty runs", "right, lowest to highest", "median and range"]
-    measuring.table("Changed after the training", head, rows)
-    rights = [right_with(model, {"attention": 0}) for model in edits.models(LOOKING, TEN)]
-    rows = [
-        ["the same models, tested with equal weights", measuring.percent(rights)],
-        ["the bound for equal weights", f"{most:.2%}"],
-    ]
-    measuring.table(f"Without an encoder layer, changed, `{BARE}`", ["", "right"], rows)
-
-
-def report_layers():
-    """Print what one, three and six encoder layers do."""
-    found = {label: [look(model) for model in edits.models(each, TEN)] for label, each in LAYERS.items()}
-    head = ["encoder layers", "right", "weight on the signal", "another letter has more", "made equal"]
-    measuring.compare("More layers", head, found, list, "%", "{:.2f}", "%", "%", each=True)
-    for label, runs in found.items():
-        for place, each in ((2, "another letter has more"), (3, "made equal")):
-            print(f"- {label}, {each}: {' '.join(f'{100 * run[place]:.1f}' for run in runs)}")
-
-
-REPORTS = {"task_3": report, "task_3_layers": report_layers}
+    """Return what is right, the decoder's mean weight on the signal, and what is right if it is equal."""
+    on_signal = model(measuring.new_data(TASK).inputs)[1].numpy()[:, 0, 0].mean()
+    return *scores(model), on_signal, right_with(model, {"attention": 0})

@@ -2,106 +2,98 @@
 
 // The models of the page, and those that are trained or opened in it
 
-const library = {}; // From a name to { title, command, hint, model }.
-// What is in the menu: the name of each model, what it does, and the command that trained it.
-const GROUPS = {
-  "Lesson 1": {
-    counting: ["counts letters", "1_counting-letters: python3 main.py --train --seed 1"],
-    counting_equal: ["counts letters, trained with equal weights",
-      "1_counting-letters, edit A: --train --seed 1"],
-    counting_fixed: ["counts letters, weights fixed by hand",
-      "1_counting-letters, edit B with 100.0: --train --seed 1"],
+const library = {}; // From a name to { group, title, command, hint, model }.
+// Of each model what the menu says it does, the command that trained it, and what to try; `trainedAt` and `Kind` where
+// they are not those that its file tells.
+const BUILT_IN = {
+  "Task 1": {
+    counting: {
+      title: "counts letters",
+      command: "1_counting-letters: python3 main.py --train --seed 1",
+      hint: "Move the slider to 2. What does it answer now?",
+    },
+    counting_equal: {
+      title: "counts letters, trained with equal weights",
+      command: "1_counting-letters, edit A: --train --seed 1",
+      hint: "Its weights were equal throughout its training, and it counts. Move the slider to 1, and its heatmap is as " +
+        "bright as a learnt one.",
+      trainedAt: 0,
+    },
+    counting_fixed: {
+      title: "counts letters, weights fixed by hand",
+      command: "1_counting-letters, edit B with 100.0: --train --seed 1",
+      hint: "Each row gives its own letter a hundred times the weight of another. Why does it confuse four with five?",
+      Kind: FixedWeights,
+    },
   },
-  "Lesson 2": {
-    difference: ["counts, and difference of two counts", "2_difference: python3 main.py --train --seed 1"],
-    difference_self_att: ["counts and difference, with self-attention",
-      "2_difference: python3 main.py --train --self_att --seed 1"],
+  "Task 2": {
+    difference: {
+      title: "counts, and the difference of two counts",
+      command: "2_difference: python3 main.py --train --seed 1",
+      hint: "Move the slider to 0. What is left of the counts, and of |A − B|?",
+    },
+    difference_self_att: {
+      title: "counts and the difference, with self-attention",
+      command: "2_difference: python3 main.py --train --self_att --seed 1",
+      hint: "Move one slider to 0, then the other. What changes?",
+    },
   },
-  "Lesson 3": {
-    signal: ["counts the first letter, without positions", "3_signal: python3 main.py --train --seed 1"],
-    signal_pos_enc: ["counts the first letter, with positions",
-      "3_signal: python3 main.py --train --pos_enc --seed 1"],
-    signal_no_encoder: ["counts the first letter, positions, one attention",
-      "3_signal: python3 main.py --train --pos_enc --enc_layers 0 --lr 0.01 --seed 1"],
+  "Task 3": {
+    signal: {
+      title: "counts the first letter, without positions",
+      command: "3_signal: python3 main.py --train --seed 1",
+      hint: "The first letter is the signal: how often does it come again? Swap it with another. Does the answer follow?",
+    },
+    signal_pos_enc: {
+      title: "counts the first letter, with positions",
+      command: "3_signal: python3 main.py --train --pos_enc --seed 1",
+      hint: "The first letter is the signal: how often does it come again? Swap it with another. Does the answer follow?",
+    },
+    signal_no_encoder: {
+      title: "counts the first letter, positions, one attention",
+      command: "3_signal: python3 main.py --train --pos_enc --enc_layers 0 --lr 0.01 --seed 1",
+      hint: "This model has a single attention. Move the slider to 0: what is left?",
+    },
   },
   "The transformer": {
-    transformer: ["a transformer: looks up whose pet it is, in words",
-      "3_signal: python3 transformer.py --train --seed 1"],
+    transformer: {
+      title: "a transformer, which looks up whose pet it is",
+      command: "3_signal/beyond: python3 transformer.py --train --seed 1",
+      hint: "These are all heads of both layers. End the text with Cleo: which cells are bright now?",
+    },
   },
 };
-const HINTS = {
-  counting: "Move the slider to 2. What does it answer now?",
-  counting_equal: "Its weights were equal in all its training, and it counts. Slide to 1: its heatmap is as bright " +
-    "as a learnt one.",
-  counting_fixed: "Each row gives its own letter a hundred times another's weight. Why does it confuse four with " +
-    "five?",
-  difference: "Set the slider to 0. What is left of the counts, and of |A − B|?",
-  difference_self_att: "Set one slider to 0, then the other. What changes?",
-  signal: "The first letter is the signal: how often does it come again? Swap it with another letter. Does " +
-    "the answer follow?",
-  signal_pos_enc: "The first letter is the signal: how often does it come again? Swap it with another " +
-    "letter. Does the answer follow?",
-  signal_no_encoder: "This model has a single attention. Slide to 0: what is left?",
-  transformer: "Every head of both layers. End the text with Cleo: which cells are bright now?",
-  own: "If you edited the model in your main.py, this page cannot know: it computes what the original " +
-    "would. Was yours trained with equal weights? Then set the slider to 0.",
-};
-const KINDS = { counting_fixed: FixedWeights };
 
-function addModel(name, entry, group = "Yours") {
-  library[name] = entry;
-  let found = [...$("model").children].find((one) => one.label === group);
-  if (!found) {
-    found = make("optgroup", { label: group });
-    $("model").append(found);
-  }
-  found.append(make("option", { value: name }, entry.title));
-}
-
-function readEmbedded() { // Of each model what the menu says; itself only when it is first shown.
-  const coded = JSON.parse($("checkpoints").textContent);
-  const read = (name) => {
-    const bytes = Uint8Array.from(atob(coded[name]), (letter) => letter.charCodeAt(0));
-    const model = readCheckpoint(bytes.buffer, KINDS[name]);
-    model.trainedAt = name === "counting_equal" ? 0 : 1;
-    return model;
-  };
-  for (const group of Object.keys(GROUPS)) {
-    for (const name of Object.keys(GROUPS[group])) {
-      const [title, command] = GROUPS[group][name];
+function readBuiltIn(coded) { // Of each model what the menu says; the model itself only when it is first shown.
+  for (const [group, models] of Object.entries(BUILT_IN)) {
+    for (const [name, entry] of Object.entries(models)) {
       let model = null;
-      const entry = { title, command, hint: HINTS[name], get model() {
-        model = model || read(name);
+      library[name] = { group, ...entry, get model() {
+        if (!model) {
+          const bytes = Uint8Array.from(atob(coded[name]), (letter) => letter.charCodeAt(0));
+          model = readCheckpoint(bytes.buffer, entry.Kind);
+          model.trainedAt = entry.trainedAt === undefined ? 1 : entry.trainedAt;
+        }
         return model;
       } };
-      addModel(name, entry, group);
     }
   }
 }
 
-let opened = 0; // How many files.
+function addModel(kind, entry) { // Return the name that it has got: own_1, trained_2.
+  const count = Object.keys(library).filter((name) => name.startsWith(`${kind}_`)).length;
+  const name = `${kind}_${count + 1}`;
+  library[name] = { group: "Yours", ...entry };
+  return name;
+}
 
-async function openFile(file) {
-  $("checkpoint").value = ""; // So that a file of the same name can be opened again.
-  let model;
-  try {
-    model = readCheckpoint(await file.arrayBuffer());
-  } catch (error) {
-    say(`${file.name}: ${error.reason || "it is damaged, or no checkpoint"}.`);
-    return;
-  }
-  opened += 1;
-  const name = `own_${opened}`;
-  const title = `${file.name}: ${model.task}, step ${model.step}`;
-  addModel(name, { title, command: "Your file stays on your computer.", hint: HINTS.own, model });
-  if (Shell.view === Ask && model.task === "Transformer") {
-    Ask.use(name);
-    return;
-  }
-  const asked = Models.waiting;
-  Models.openModel(name, usual(model));
-  window.scrollTo(0, 0); // The field is below it.
-  if (asked) { // The address told what to show of it.
-    Models.showAsked(name, asked);
-  }
+async function addFile(file) { // Return the name of its model; what is wrong with the file is thrown.
+  const model = readCheckpoint(await file.arrayBuffer());
+  return addModel("own", {
+    title: `${file.name}: ${model.task}, step ${model.step}`,
+    command: "Your file stays on your computer.",
+    hint: "If you edited the model in your main.py, this page cannot know that: it computes what the original would. " +
+      "If yours was trained with equal weights, move the slider to 0.",
+    model,
+  });
 }

@@ -14,33 +14,13 @@ function anySeed() {
   return Math.floor(Math.random() * 2 ** 32);
 }
 
-function usual(model) { // Return the sequence of the lesson where it fits, else a random one.
+function usual(model) { // Return the sequence of the task's page where it fits, else a random one.
   const fits = model.usual.length === model.length && model.problem(model.usual) === "";
   return fits ? model.usual : model.draw(dice(3), Math.min(model.length, 100));
 }
 
-function ownWeight(tokens, own, weights) {
+function ownWeight(tokens, own, weights) { // Return how much of the weight a letter gets.
   return sum(weights.filter((_, index) => tokens[index] === own));
-}
-
-function* measureRuler(model) { // Return each output step's mean weight on its own letter, for each count.
-  const roll = dice(2);
-  const samples = 100;
-  const ruler = model.outputs().map(() => model.classes.map(() => 0));
-  for (const step of range(ruler.length)) {
-    const own = model.letters[step + 1];
-    const others = model.letters.replace(own, "");
-    for (const count of model.classes) {
-      for (let drawn = 0; drawn < samples; drawn++) {
-        const rest = range(model.length - count).map(() => others[roll(others.length)]);
-        const tokens = [...Array(count).fill(own), ...rest];
-        const weights = model.run(tokens).seen.attention.heads[0].weights[step];
-        ruler[step][count] += ownWeight(tokens, own, weights) / samples;
-        yield;
-      }
-    }
-  }
-  return ruler;
 }
 
 function* measureRight(model, length, factors) { // Return how many of 1,000 random sequences are right.
@@ -56,8 +36,8 @@ function* measureRight(model, length, factors) { // Return how many of 1,000 ran
 
 function inSlices(task, milliseconds, done) { // Work on a generator; return a function that stops it.
   let stopped = false;
-  function slice() {
-    const end = performance.now() + milliseconds;
+  function slice() { // A tab in the background is seldom given a turn, so there a turn is long.
+    const end = performance.now() + (document.hidden ? 900 : milliseconds);
     while (!stopped && performance.now() < end) {
       const step = task.next();
       if (step.done) {

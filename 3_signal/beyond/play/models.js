@@ -48,9 +48,22 @@ function dot(left, right) {
   return total;
 }
 
-function matmul(left, right) {
-  const columns = transpose(right);
-  return left.map((row) => columns.map((column) => dot(row, column)));
+function addScaled(target, scale, vector) { // target += scale · vector
+  for (let index = 0; index < target.length; index++) {
+    target[index] += scale * vector[index];
+  }
+}
+
+function matmul(left, right, bias = right[0].map(() => 0)) { // Loops, not map: a training does this very often.
+  return left.map((row) => {
+    const sums = bias.slice();
+    for (let index = 0; index < row.length; index++) {
+      if (row[index] !== 0) { // Most of a one-hot vector is 0.
+        addScaled(sums, row[index], right[index]);
+      }
+    }
+    return sums;
+  });
 }
 
 function softmax(logits) {
@@ -118,16 +131,18 @@ class Model {
 
   dense(name, inputs, size) {
     const kernel = this.array(`${name}/kernel`, inputs[0].length, size);
-    const bias = this.array(`${name}/bias`, size)[0];
-    return matmul(inputs, kernel).map((row) => addVectors(row, bias));
+    return matmul(inputs, kernel, this.array(`${name}/bias`, size)[0]);
   }
 
   layerNorm(name, inputs) {
     const gamma = this.array(`${name}/gamma`, inputs[0].length)[0];
     const beta = this.array(`${name}/beta`, inputs[0].length)[0];
     return inputs.map((row) => {
-      const normalized = normalize(row).vector;
-      return normalized.map((number, index) => number * gamma[index] + beta[index]);
+      const { vector } = normalize(row);
+      for (let index = 0; index < vector.length; index++) {
+        vector[index] = vector[index] * gamma[index] + beta[index];
+      }
+      return vector;
     });
   }
 
@@ -140,11 +155,11 @@ class Model {
   }
 
   head(name, number, query, key, value, allowed = () => true) {
-    const products = matmul(query, transpose(key));
-    const logits = products.map((row) => row.map((product) => product / Math.sqrt(key[0].length)));
+    const scale = Math.sqrt(key[0].length);
+    const logits = query.map((one) => key.map((other) => dot(one, other) / scale));
     const weights = this.weigh(name, number, logits, allowed);
     const context = matmul(weights, value); // The weighted mean of the values.
-    return { allowed, query, key, value, products, logits, weights, context };
+    return { allowed, query, key, value, logits, weights, context };
   }
 
   factor(name) {
@@ -186,10 +201,6 @@ class Model {
 
   join(tokens) {
     return visible(tokens.join(""));
-  }
-
-  tidy(text) { // What is typed, as the page writes it.
-    return this.join(this.split(text));
   }
 
   shown(tokens) { // The output steps that the page shows.
@@ -271,7 +282,7 @@ class CountingLetters extends Model {
 
 const FIXED = 100; // How many times another element's weight the own letter gets.
 
-class FixedWeights extends CountingLetters { // Edit B of Lesson 1's laboratory: not learnt, but set by hand.
+class FixedWeights extends CountingLetters { // Its logits are not learnt, but set by hand.
   call(tokens) {
     const hidden = this.settings.hidden;
     const query = this.array("query", 1, this.outputs().length, hidden);
@@ -418,10 +429,6 @@ class Transformer extends Model {
 
   join(tokens) {
     return tokens.join(" ");
-  }
-
-  tidy(text) {
-    return text;
   }
 
   problem(tokens) {

@@ -6,29 +6,6 @@ const EASE = 350; // Milliseconds that a change takes.
 const LEAST = 0.02; // A lighter line cannot be taken.
 const FAINT = 0.25; // A lighter line of the first layer is not drawn.
 
-// Return which head of the last layer gives the right pet the most weight, and which one of the first layer
-// gives each pet's owner the most: { finds, owns }.
-function headsOf(model) {
-  const roll = dice(4);
-  const names = model.layerNames;
-  const count = model.settings.heads;
-  const finds = Array(count).fill(0);
-  const owns = Array(count).fill(0);
-  for (let text = 0; text < 20; text++) {
-    const tokens = model.draw(roll);
-    const seen = model.run(tokens).seen;
-    const last = tokens.length - 1;
-    const right = tokens.indexOf(tokens[last]) + 1;
-    for (let head = 0; head < count; head++) {
-      finds[head] += seen[names[names.length - 1]].heads[head].weights[last][right];
-      for (let pet = 1; pet < last; pet += 2) {
-        owns[head] += seen[names[0]].heads[head].weights[pet][pet - 1];
-      }
-    }
-  }
-  return { finds: largest(finds), owns: largest(owns) };
-}
-
 function curve(from, to, middle) { // A line that leaves a word and arrives at another one at right angles.
   return `M${from} C${middle[0]} ${middle[1]} ${to}`;
 }
@@ -36,84 +13,65 @@ function curve(from, to, middle) { // A line that leaves a word and arrives at a
 const Ask = {
   id: "ask",
   title: "Ask",
-  place: "ask",
-  name: "transformer", // In the library.
+  name: "", // In the library.
   model: null,
-  heads: { finds: 0, owns: 0 },
   tokens: [], // Names with their pets, and the name that is asked for.
-  equal: false, // Whether the last layer attends to all words equally.
-  moves: [], // What was moved by hand: { from, to }, places of words.
+  equal: false, // Whether the last layer attends to all words equally,
+  factors: {}, // which multiplies its logits by 0.
+  moves: [], // What was moved by hand, as Hand has it.
   chances: [], // What comes out after each word,
   seen: {}, // and what each attention did.
   drawn: null, // The weights as they are drawn now, on their way to what they are.
   animation: 0,
-  dragged: null, // What is being dragged: { from, to, at }.
+  hand: null,
+  before: [], // The moves before a line was taken.
+  at: null, // Where the pointer is that carries a line: [right, down] in the stage.
   dropped: null, // The line that was let go, on its way to its word: { to, at, left }, left from 1 to 0.
-  score: null, // How many of 1,000 new texts are right with equal weights.
+  scores: {}, // Of each model, how many of 1,000 new texts are right with equal weights.
   stop: () => {}, // Stops that measurement.
 
   start() {
-    Ask.use("transformer");
     $("ask_other").onclick = Ask.drawPets;
-    for (const link of document.querySelectorAll("#ask .to_row")) {
-      link.onclick = (event) => {
-        event.preventDefault();
-        Row.openCell(null);
-      };
-    }
-    for (const button of document.querySelectorAll("#ask [data-attend]")) {
+    for (const button of document.querySelectorAll("#view_ask [data-attend]")) {
       button.onclick = () => Ask.change({ equal: button.dataset.attend === "equal", moves: [] });
     }
-    $("ask").addEventListener("click", (event) => {
+    $("view_ask").addEventListener("click", (event) => {
       const asked = event.target.closest("[data-ask]");
+      const word = event.target.closest(".word");
       if (asked) {
         Ask.change({ tokens: [...Ask.tokens.slice(0, -1), asked.dataset.ask], moves: [] });
-        return;
-      }
-      const place = [...$("ask_words").children].indexOf(event.target.closest(".word"));
-      if (place % 2 === 1) { // A pet.
-        Ask.lookAt(place);
+      } else if (word && [...$("ask_words").children].indexOf(word) % 2 === 1) { // A pet.
+        Ask.lookAt([...$("ask_words").children].indexOf(word));
       }
     });
     const stage = $("ask_stage");
-    stage.addEventListener("pointerdown", Ask.take);
-    stage.addEventListener("pointermove", Ask.drag);
-    stage.addEventListener("pointerup", Ask.drop);
-    stage.addEventListener("pointercancel", (event) => Ask.holds(event) && Ask.cancel());
+    Ask.hand = new Hand(stage, Ask);
     stage.addEventListener("touchmove", (event) => {
-      if (Ask.dragged) { // Else the finger would scroll.
+      if (Ask.hand.pointer !== null) { // The finger would scroll.
         event.preventDefault();
       }
     }, { passive: false });
     stage.addEventListener("keydown", Ask.press);
-    new ResizeObserver(() => Ask.draw()).observe(stage.parentNode);
+    onResize(stage.parentNode, () => Ask.draw());
     $("ask_more").ontoggle = Ask.drawHeads;
   },
 
-  use(name) { // Ask another model: a transformer of the library.
-    Ask.name = name;
-    Ask.model = library[name].model;
-    Ask.heads = headsOf(Ask.model);
-    Ask.score = null;
-    Ask.change({ tokens: usual(Ask.model), equal: false, moves: [] });
-  },
-
   open(words) {
-    if (!words.has("ask")) { // What was shown.
-      Ask.draw();
-      return;
-    }
-    const asked = Ask.model.split(words.get("letters") || usual(Ask.model).join(" "));
+    const name = words.get("ask") || "transformer";
+    const isThere = has(library, name) && library[name].model.task === "Transformer";
+    Ask.name = isThere ? name : "transformer";
+    Ask.model = library[Ask.name].model;
+    const asked = words.has("letters") ? Ask.model.split(words.get("letters")) : usual(Ask.model);
     const fits = Ask.model.problem(asked) === "" && asked.length > 2 &&
       Ask.model.answers(asked)[asked.length - 1] !== null;
     const moves = words.getAll("move").map((move) => move.split("-").map(Number));
-    const inside = moves.filter((move) => move.length === 2 && move.every((place) => has(asked, place)));
-    Ask.change({
-      tokens: fits ? asked : usual(Ask.model),
-      equal: words.get("attend") === "equal",
-      moves: fits ? inside.map(([from, to]) => ({ from, to })) : [],
-    });
-    if (!fits) {
+    const follow = fits && moves.every((move) => move.length === 2 && move.every((place) => has(asked, place)));
+    Ask.tokens = fits ? asked : usual(Ask.model);
+    Ask.change({ equal: words.get("attend") === "equal",
+      moves: follow ? moves.map(([from, to]) => ({ ...Ask.question, from, to })) : [] });
+    if (!isThere) {
+      Shell.missing(name);
+    } else if (!follow) {
       say("The address holds a text that this model cannot be asked about.");
     }
   },
@@ -129,42 +87,42 @@ const Ask = {
     for (const move of Ask.moves) {
       parts.append("move", `${move.from}-${move.to}`);
     }
-    return String(parts) ? `ask&${parts}` : "ask";
+    const view = Ask.name === "transformer" ? "ask" : `ask=${Ask.name}`;
+    return String(parts) ? `${view}&${parts}` : view;
   },
 
-  get layer() { // The name of the last attention, from which the answer comes.
-    return Ask.model.layerNames.slice(-1)[0];
+  get question() { // The row that is drawn: of the last word, in the head of the last layer that finds the pet.
+    return { id: Ask.model.layerNames.slice(-1)[0], head: headsOf(Ask.model).finds, row: Ask.tokens.length - 1 };
   },
 
   get last() { // The place of the word that asks.
     return Ask.tokens.length - 1;
   },
 
-  get weights() { // Of the word that asks, in the head that finds the pet.
-    return Ask.seen[Ask.layer].heads[Ask.heads.finds].weights[Ask.last];
+  get weights() {
+    const { id, head, row } = Ask.question;
+    return Ask.seen[id].heads[head].weights[row];
   },
 
   get answer() {
     return Ask.model.classes[largest(Ask.chances[Ask.last])];
   },
 
-  run(moves) {
-    const byHand = moves.map((move) => ({ id: Ask.layer, head: Ask.heads.finds, row: Ask.last, ...move }));
-    return Ask.model.run(Ask.tokens, Ask.equal ? { [Ask.layer]: 0 } : {}, byHand);
-  },
-
   change(changes) {
     Object.assign(Ask, changes);
-    Object.assign(Ask, Ask.run(Ask.moves));
-    Ask.dragged = null;
-    Row.text = Ask.tokens; // So that the steps are those of what one has just asked.
+    Ask.factors = Ask.equal ? { [Ask.question.id]: 0 } : {};
+    Object.assign(Ask, Ask.model.run(Ask.tokens, Ask.factors, Ask.moves));
     Ask.draw();
-    if (Shell.view === Ask) {
+    if (Ask.hand.from === null) {
       Shell.writeAddress();
-      announce(`${Ask.tokens[Ask.last]}: ${Ask.answer}, ${percent(Math.max(...Ask.chances[Ask.last]))}. ` +
-        $("ask_tells").textContent);
+      Ask.announce();
+      Ask.measure();
     }
-    Ask.measure();
+  },
+
+  announce() {
+    announce(`${Ask.tokens[Ask.last]}: ${Ask.answer}, ${percent(Math.max(...Ask.chances[Ask.last]))}. ` +
+      $("ask_tells").textContent);
   },
 
   drawPets() { // Other pets for the same names, no pet twice.
@@ -177,10 +135,14 @@ const Ask = {
 
   measure() {
     Ask.stop();
-    if (Ask.equal && Ask.score === null) {
-      Ask.stop = inSlices(measureRight(Ask.model, Ask.model.length, { [Ask.layer]: 0 }), 8, (right) => {
-        Ask.score = right;
+    if (Ask.equal && !has(Ask.scores, Ask.name)) {
+      const { name, model, question } = Ask;
+      Ask.stop = inSlices(measureRight(model, model.length, { [question.id]: 0 }), 8, (right) => {
+        Ask.scores[name] = right;
         Ask.tell();
+        if (Shell.view === Ask) {
+          Ask.announce();
+        }
       });
     }
   },
@@ -208,10 +170,7 @@ const Ask = {
     const tall = room < (5.2 * Ask.tokens.length + 12.6) * rem;
     stage.classList.toggle("tall", tall);
     if (tall !== ($("ask_told").previousElementSibling === stage)) { // Where it is read at once.
-      $("ask_why").prepend($("ask_told"));
-      if (tall) {
-        stage.after($("ask_told"));
-      }
+      (tall ? stage : $("ask_why").firstElementChild).after($("ask_told"));
     }
     if ($("ask_words").children.length !== Ask.tokens.length) {
       Ask.makeWords();
@@ -227,20 +186,22 @@ const Ask = {
         word.children[0].textContent = owner >= 0 ? `key: ${Ask.tokens[owner]}’s` : "";
         word.children[1].textContent = `value: ${Ask.tokens[place]}`;
       }
-      word.classList.toggle("target", Ask.dragged !== null && place === Ask.dragged.to);
+      word.classList.toggle("target", Ask.hand.from !== null && place === Ask.hand.to);
     });
     [...$("ask_knobs").children].forEach((knob, place) => {
       const weight = Ask.weights[place];
       knob.hidden = weight <= LEAST;
-      knob.tabIndex = place === looked ? 0 : -1;
+      knob.classList.toggle("most", place === looked);
       knob.dataset.weight = weight;
-      knob.setAttribute("aria-label", `What ${asking} attends to`);
+      knob.setAttribute("aria-label", `${asking} attends to ${Ask.tokens[place]}`);
       knob.setAttribute("aria-valuetext", `${Ask.tokens[place]}, weight ${share(weight)}`);
     });
     offer($("ask_names"), ownersIn(Ask.tokens), asking);
-    for (const link of document.querySelectorAll("#ask .to_row")) {
-      link.href = `#${Row.textAddress()}`;
-    }
+    const cell = questionCell(Ask.model, Ask.tokens);
+    $("ask_on").href = `#${writeShown("row", { ...Ask, factors: {}, moves: [], cell })}`;
+    $("ask_step").href = `#row&${new URLSearchParams({ letters: Ask.tokens.join(" ") })}`;
+    $("ask_whose").hidden = Ask.name === "transformer";
+    $("ask_whose").firstElementChild.textContent = library[Ask.name].title;
     $("ask_title").textContent = asking;
     $("ask_looks").style.visibility = Ask.equal || Ask.moves.length ? "hidden" : "visible"; // Its place stays.
     const right = Ask.model.answers(Ask.tokens)[Ask.last];
@@ -251,9 +212,10 @@ const Ask = {
     $("ask_verdict").replaceChildren(
       wrong && Ask.moves.length === 0 ? verdict(Ask.answer, right) : ""); // By one's hand it may be wrong.
     $("ask_sure").textContent = percent(Math.max(...Ask.chances[Ask.last]));
-    for (const button of document.querySelectorAll("#ask [data-attend]")) {
+    for (const button of document.querySelectorAll("#view_ask [data-attend]")) {
       const isEqual = button.dataset.attend === "equal";
       button.setAttribute("aria-pressed", isEqual === Ask.equal && Ask.moves.length === 0);
+      button.classList.toggle("main", !isEqual && Ask.moves.length > 0); // The way back.
     }
   },
 
@@ -267,7 +229,8 @@ const Ask = {
         : make("button", { className: "word", tabIndex: -1 }, token); // The buttons below do the same.
     }));
     $("ask_knobs").replaceChildren(...Ask.tokens.map((token, place) => {
-      const knob = make("button", { className: "knob", role: "slider" }, make("small", {}, "use ← →"));
+      const knob = make("div", { className: "knob", role: "slider", tabIndex: 0 },
+        make("small", { className: "drag" }, "drag me"), make("small", { className: "keys" }, "use ← →"));
       knob.dataset.arc = place;
       knob.title = "Drag it, or use the arrow keys: from pet to pet, with Shift from word to word";
       knob.setAttribute("aria-valuemin", 1);
@@ -310,26 +273,25 @@ const Ask = {
 
   tell() {
     const strong = (...words) => make("strong", {}, ...words);
-    const lucky = Ask.answer === Ask.model.answers(Ask.tokens)[Ask.last] ? " Lucky!" : "";
-    const guess = ` can only guess: ${Ask.answer}.${lucky}`;
+    const guess = ` can only guess, and says ${Ask.answer}.`;
     const told = [];
     if (Ask.moves.length) {
       const { to } = Ask.moves[Ask.moves.length - 1];
       const target = Ask.tokens[to];
       const weight = Ask.weights[to];
       if (weight < 0.5) {
-        told.push(strong(`${target} gives ${share(weight)}, the rest ${share(1 - weight)}: it says ${Ask.answer}.`));
+        told.push(strong(`${target} gives ${share(weight)} and the rest ${share(1 - weight)}, so it says ${Ask.answer}.`));
       } else if (to % 2 === 0) {
-        const why = to === Ask.last ? "looks at itself" : "is a name";
-        told.push(strong(`${target} ${why}: no pet to find.`), ` It${guess}`);
+        const why = to === Ask.last ? "It looks at itself" : `${target} is a name`;
+        told.push(strong(`${why}, so there is no pet to find.`), ` It${guess}`);
       } else if (target === Ask.answer) {
-        told.push(strong(`It says ${target}, since you made it look there.`), " Nothing else has changed.");
+        told.push(strong(`It says ${target}, because you made it look there.`), " Nothing else has changed.");
       } else {
-        told.push(strong(`It looks at ${target}, and says ${Ask.answer}.`), " The other heads look, too.");
+        told.push(strong(`It looks at ${target}, and says ${Ask.answer}.`), " The other heads have a say, too.");
       }
     } else if (Ask.equal) {
-      told.push(strong(`It has learnt to choose. Now it${guess}`));
-      told.push(Ask.score === null ? "" : ` Right in ${Ask.score.toLocaleString("en")} of 1,000 new texts.`);
+      told.push(strong(`It has learnt to choose, so now it${guess}`));
+      told.push(has(Ask.scores, Ask.name) ? ` It’s right in ${Ask.scores[Ask.name]} of 1,000 new texts.` : "");
     } else {
       const word = Ask.tokens[largest(Ask.weights)];
       const invitation = make("em", {}, `Drag the thick line from ${word} to another pet.`);
@@ -345,7 +307,7 @@ const Ask = {
     const fits = Ask.drawn && Ask.drawn.last.length === goal.last.length;
     const from = fits ? Ask.drawn : nothing;
     cancelAnimationFrame(Ask.animation);
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.dragged || Shell.printing) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.hand.from !== null) {
       Ask.dropped = null;
       Ask.drawn = goal;
       Ask.drawArcs();
@@ -374,7 +336,7 @@ const Ask = {
 
   firstWeights() { // Of each word, in the first layer's head that finds owners; none if it is the last layer.
     const names = Ask.model.layerNames;
-    const rows = Ask.seen[names[0]].heads[Ask.heads.owns].weights;
+    const rows = Ask.seen[names[0]].heads[headsOf(Ask.model).owns].weights;
     return rows.map((row) => row.map((weight) => (names.length > 1 ? weight : 0)));
   },
 
@@ -441,7 +403,7 @@ const Ask = {
 
   line(stage, word, weight, path, flowing) { // To one word; it has a knob.
     const { tall, along, above, asking, height, rem } = stage;
-    const hand = Ask.dragged && Ask.dragged.at ? { ...Ask.dragged, left: 1 } : Ask.dropped;
+    const hand = Ask.at ? { to: Ask.hand.to, at: Ask.at, left: 1 } : Ask.dropped;
     const home = above(along[word] + (word === Ask.last ? 5 : 0), 0.55 * rem);
     const held = hand && hand.to === word && hand.left > 0;
     const at = held ? home.map((number, axis) => number + hand.left * (hand.at[axis] - number)) : home;
@@ -497,82 +459,66 @@ const Ask = {
           const transform = `translate(${20 * place + 14} 74) rotate(-90)`;
           picture.append(draw("text", { transform, "text-anchor": "end" }, token));
         });
-        const above = number === (isLast ? Ask.heads.finds : layer === 0 ? Ask.heads.owns : -1); // Drawn large.
-        const title = make("figcaption", {}, `Head ${number + 1}${above ? ", as above" : ""}`);
-        return make("figure", { className: above ? "above" : "" }, picture, title);
+        const above = number === (isLast ? headsOf(Ask.model).finds : layer === 0 ? headsOf(Ask.model).owns : -1);
+        const place = largest(head.weights[Ask.last]);
+        const owned = rows.filter((row) => largest(head.weights[row]) === row - 1).length;
+        const told = isLast ? `mostly ${Ask.tokens[place]}, ${share(head.weights[Ask.last][place])}`
+          : `${owned} of ${rows.length} look at their owner`;
+        return make("figure", { className: above ? "above" : "" }, picture,
+          make("figcaption", {}, `Head ${number + 1}${above ? ", as above" : ""}: ${told}`));
       });
       const title = isLast ? `Layer ${layer + 1}: what ${Ask.tokens[Ask.last]} attends to, at the end`
         : `Layer ${layer + 1}: what each pet attends to`;
       return make("div", {}, make("p", {}, title), make("div", { className: "figures" }, ...heads));
     });
-    const open = () => Models.openModel(Ask.name, Ask.tokens);
-    $("ask_heads").replaceChildren(...layers,
-      make("button", { onclick: open }, "Open the whole model: every weight, every number"));
+    $("ask_heads").replaceChildren(...layers, make("a", { href: `#${writeShown("model", Ask)}` },
+      "Open the whole model, with every weight and every number →"));
   },
 
   // --- Moving weight: with a pointer, or with the arrow keys on a knob
-
-  movesTo(from, to) { // A line that was moved before goes on from where it is.
-    const moves = [...Ask.moves];
-    const before = moves.length && moves[moves.length - 1].to === from ? moves.pop().from : from;
-    return before === to ? moves : [...moves, { from: before, to }];
-  },
 
   lookAt(place) { // Let the heaviest line go to a word.
     if (Ask.equal) {
       Ask.change({ equal: false, moves: [] });
     }
-    Ask.change({ moves: Ask.movesTo(largest(Ask.weights), place) });
+    Ask.put(largest(Ask.weights), place);
   },
 
-  take(event) {
+  takes(event) {
     const held = event.target.closest("[data-arc], .grab");
-    if (!held || event.button || Ask.dragged) {
-      return;
+    if (!held) {
+      return null;
     }
     event.preventDefault();
     $("ask_stage").classList.add("touched", "by_hand");
-    $("ask_stage").setPointerCapture(event.pointerId);
-    const from = Number(has(held.dataset, "arc") ? held.dataset.arc : held.dataset.place);
-    Ask.dragged = { from, to: from, at: null, before: Ask.moves, pointer: event.pointerId };
-    if (held.focus) {
-      held.focus({ preventScroll: true });
-    }
+    const place = Number(has(held.dataset, "arc") ? held.dataset.arc : held.dataset.place);
+    $("ask_knobs").children[place].focus({ preventScroll: true });
+    Ask.before = Ask.moves;
+    return place;
   },
 
-  holds(event) { // Else it is another finger.
-    return Ask.dragged !== null && Ask.dragged.pointer === event.pointerId;
-  },
-
-  drag(event) {
-    if (!Ask.holds(event)) {
-      return;
-    }
+  over({ clientX, clientY }) { // The word that is nearest.
     const { tall, along, box } = Ask.measureStage();
-    const at = [event.clientX - box.left, event.clientY - box.top];
-    const distances = along.map((place) => Math.abs(place - at[tall ? 1 : 0]));
-    const to = largest(distances.map((distance) => -distance));
-    const { from, before } = Ask.dragged;
-    Ask.moves = before;
-    Ask.moves = Ask.movesTo(from, to);
-    Ask.dragged = { ...Ask.dragged, to, at };
-    Object.assign(Ask, Ask.run(Ask.moves)); // It says at once what it would say.
-    Ask.draw();
+    Ask.at = [clientX - box.left, clientY - box.top];
+    return largest(along.map((place) => -Math.abs(place - Ask.at[tall ? 1 : 0])));
   },
 
-  drop(event) {
-    if (Ask.holds(event)) {
-      const { to, at } = Ask.dragged;
-      Ask.dropped = at && { to, at, left: 1 };
-      Ask.change({});
-      $("ask_knobs").children[to].focus({ preventScroll: true });
-    }
+  carried(from, to) { // It says at once what it would say.
+    Ask.change({ moves: moved(Ask.before, { ...Ask.question, from, to }) });
   },
 
-  cancel() {
-    if (Ask.dragged) {
-      Ask.change({ moves: Ask.dragged.before });
-    }
+  put(from, to) {
+    Ask.dropped = Ask.at && { to, at: Ask.at, left: 1 };
+    const before = Ask.at ? Ask.before : Ask.moves;
+    Ask.at = null;
+    Ask.change({ moves: moved(before, { ...Ask.question, from, to }) });
+    const place = Ask.weights[to] > LEAST ? to : largest(Ask.weights);
+    $("ask_knobs").children[place].focus({ preventScroll: true });
+  },
+
+  left() {
+    Ask.at = null;
+    Ask.change({ moves: Ask.before });
   },
 
   press(event) {
@@ -584,20 +530,17 @@ const Ask = {
     const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -99, End: 99 };
     const from = Number(knob.dataset.arc);
     if (event.key === "Escape") {
-      Ask.cancel();
       Ask.change({ moves: [] });
       $("ask_knobs").children[largest(Ask.weights)].focus();
     } else if (has(steps, event.key)) {
       event.preventDefault();
+      $("ask_stage").classList.add("touched");
       const step = steps[event.key];
       const next = from + step;
       const pet = next % 2 ? next : next + step; // From pet to pet, or with Shift from word to word.
-      const to = Math.min(event.shiftKey ? Ask.last : Ask.last - 1, Math.max(event.shiftKey ? 0 : 1,
-        event.shiftKey ? next : pet));
+      const to = event.shiftKey ? Math.min(Ask.last, Math.max(0, next)) : Math.min(Ask.last - 1, Math.max(1, pet));
       if (to !== from) {
-        Ask.change({ moves: Ask.movesTo(from, to) });
-        const back = to in Ask.weights && Ask.weights[to] >= LEAST ? to : largest(Ask.weights);
-        $("ask_knobs").children[back].focus();
+        Ask.put(from, to);
       }
     }
   },

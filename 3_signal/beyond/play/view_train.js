@@ -1,5 +1,7 @@
 "use strict";
 
+// Two models are trained in front of one's eyes: one may learn where to attend, the other may not
+
 const LOSSES = [3, 1, 0.3, 0.1, 0.03]; // The chart, whose scale is logarithmic, goes from the first to the last.
 
 function down(loss) { // Return where in the chart, in percent.
@@ -24,29 +26,28 @@ const KINDS_OF_TRAINING = { // What multiplies the logits, and what is said of i
 const SCORED_EVERY = 500; // Milliseconds: scores take time that the training could have.
 const DRAWN_EVERY = 100;
 
-const UNLIKE_ASK = "Trained with equal weights, a model counts. The one in Ask learnt to choose: made equal, it guesses.";
+const UNLIKE_ASK = "A model that is trained with equal weights counts. The one in Ask has learnt to choose, so when " +
+  "its weights are made equal, it guesses.";
 const COMPARISON = "If the model with equal weights counts, the task does not need others. Had it failed, that alone " +
-  "would prove nothing: it might only train badly. Scores differ: train a few before you say which kind is better.";
+  "would prove nothing, because it might only train badly. Scores differ, so train a few before you say which kind is " +
+  "better.";
 
 const Train = {
   id: "train",
   title: "Train",
-  place: "train",
-  get first() {
-    return $("guess").hidden ? "start" : "first_guess";
-  },
   guess: "", // Whether the one with equal weights "will" count, or "won’t".
   pair: [], // The current pair: { kind, training, points, right, at }: losses ([step, loss]), and a score at a step.
   curves: [], // Of all runs, the newest last: { kind, points }.
   runs: 0,
+  maps: {}, // A Heatmap for each kind.
   began: 0, // When the current pair began, in milliseconds.
   drawn: 0, // When it was drawn, and scored, the last time.
   scored: 0,
   stop: () => {},
 
   start() {
-    turn("start", true);
-    turn("stop", false);
+    turn($("start"), true);
+    turn($("stop"), false);
     onPress("start", Train.startTraining);
     for (const button of document.querySelectorAll("[data-guess]")) {
       button.onclick = () => {
@@ -56,12 +57,12 @@ const Train = {
       };
     }
     onPress("stop", () => Train.stop());
-    $("pair").replaceChildren(...Object.keys(KINDS_OF_TRAINING).map((kind) => {
-      const { title, factor } = KINDS_OF_TRAINING[kind];
-      const table = make("table", { id: `forming_${kind}`, "aria-label": `${title}: attention weights and answers` });
-      drawVoted(table, new Training(factor, 1).model, library.counting.model.usual, "hidden");
-      const section = make("section", { className: "box" }, make("h3", {}, title),
-        make("div", { className: "picture" }, table), make("p", { id: `score_${kind}` }, "not trained yet"));
+    $("pair").replaceChildren(...Object.entries(KINDS_OF_TRAINING).map(([kind, { title, factor }]) => {
+      const { model } = new Training(factor, 1);
+      Train.maps[kind] = countingMap(title, model, model.usual);
+      paintCounting(Train.maps[kind], model, model.usual, "hidden");
+      const section = make("section", { className: "box" }, make("h2", {}, title),
+        make("div", { className: "picture" }, Train.maps[kind].table), make("p", { id: `score_${kind}` }, "not trained yet"));
       section.dataset.kind = kind;
       return section;
     }));
@@ -81,7 +82,7 @@ const Train = {
 
   draw() {
     for (const { kind, training, right, at } of Train.pair) {
-      drawVoted($(`forming_${kind}`), training.model, training.model.usual, "judged");
+      paintCounting(Train.maps[kind], training.model, training.model.usual, "judged");
       $(`score_${kind}`).replaceChildren(make("b", {}, right), " of 1,000 right ",
         make("small", {}, `after ${at.toLocaleString("en")} steps`));
       $(`score_${kind}`).dataset.right = right;
@@ -113,9 +114,9 @@ const Train = {
     Train.curves = [...Train.curves, ...Train.pair].slice(-8);
     $("guess").hidden = true; // One knows by then.
     $("start").hidden = $("stop").hidden = false;
-    turn("start", false);
-    turn("stop", true);
-    announce("Training. The scores come at the end; Stop ends it earlier.");
+    turn($("start"), false);
+    turn($("stop"), true);
+    announce("Training. The scores come at the end, and Stop ends it earlier.");
     const stop = inSlices(Train.trainPair(), 20, Train.finishTraining);
     Train.stop = () => {
       stop();
@@ -154,8 +155,8 @@ const Train = {
     const seconds = (performance.now() - Train.began) / 1000;
     Train.score();
     Train.draw();
-    turn("start", true);
-    turn("stop", false);
+    turn($("start"), true);
+    turn($("stop"), false);
     const { right, at } = Train.pair.find((one) => one.kind === "equal");
     const counts = right > 500;
     $("progress").dataset.counts = counts;
@@ -164,28 +165,31 @@ const Train = {
     Train.guess = "";
     $("progress").replaceChildren(make("b", {}, guessed), `(${seconds.toFixed(1)} s)`);
     if (!$("runs").rows.length) {
-      const names = ["run", "weights", "steps", "right", ""];
+      const names = ["run", "weights", "steps", "right", "model"];
       $("runs").append(make("tr", {}, ...names.map((text) => make("th", { scope: "col" }, text))));
     }
     Train.pair.forEach(Train.keep);
-    announce(Train.pair.map(({ kind, right }) => `${KINDS_OF_TRAINING[kind].short}: right for ${right} of 1,000`).join("; "));
-    $("compare").replaceChildren(make("p", { className: "lead" }, counts ? UNLIKE_ASK : ""),
+    if (Shell.view === Train) {
+      announce(Train.pair.map((one) => `${KINDS_OF_TRAINING[one.kind].short}: right for ${one.right} of 1,000`).join("; "));
+    }
+    $("compare").replaceChildren(make("p", {}, counts ? UNLIKE_ASK : ""),
       make("details", {}, make("summary", {}, "What does it show?"), make("p", {}, COMPARISON)));
   },
 
   keep({ kind, training, right }) { // In the menu of models, and in the table.
-    Train.runs += 1;
-    const run = Train.runs;
     const { model } = training;
+    const { short: what } = KINDS_OF_TRAINING[kind];
+    Train.runs += 1;
     model.step = training.step;
-    addModel(`trained_${run}`, {
-      title: `trained here: run ${run}, ${KINDS_OF_TRAINING[kind].short}, ${model.step} steps`,
+    const name = addModel("trained", {
+      title: `trained here: run ${Train.runs}, ${what}, ${model.step} steps`,
       command: "Trained in this page; it is gone when you close it.",
-      hint: kind === "equal" ? HINTS.counting_equal : HINTS.counting,
+      hint: library[kind === "equal" ? "counting_equal" : "counting"].hint,
       model,
     });
-    const open = make("button", { onclick: () => Models.openModel(`trained_${run}`, model.usual) }, `Open run ${run}`);
-    const cells = [run, KINDS_OF_TRAINING[kind].short, model.step, `${right} of 1,000`, open];
+    const address = writeShown("model", { name, model, tokens: model.usual, factors: {} });
+    const link = make("a", { href: `#${address}` }, `Open run ${Train.runs}`);
+    const cells = [Train.runs, what, model.step, `${right} of 1,000`, link];
     const row = make("tr", {}, ...cells.map((cell) => make("td", {}, cell)));
     row.dataset.right = right;
     row.dataset.kind = kind;

@@ -1,0 +1,79 @@
+"use strict";
+
+// What the attentions of a model are called, in which order they are shown, and which of their cells is shown first
+
+function titleOf(id) {
+  const layer = id.match(/\d+/);
+  if (layer) {
+    const what = id.startsWith("encoder") ? `Encoder layer ${layer[0]}: letters` : `Layer ${layer[0]}: words`;
+    return `${what} attend to ${what.split(": ")[1]}`;
+  }
+  return id === "attention" ? "Attention: answers attend to letters"
+    : "Self-attention: answers attend to answers";
+}
+
+function orderOf(seen) { // The attention that the answers come from is shown first.
+  const names = Object.keys(seen);
+  const others = names.filter((name) => name !== "attention");
+  return has(seen, "attention") ? ["attention", ...others] : names.reverse();
+}
+
+function axesOf(model, tokens, id) { // Return the names of the rows and columns of an attention.
+  const read = signs(tokens);
+  const outputs = model.outputs(tokens);
+  if (id === "attention") {
+    return { rows: outputs, columns: read };
+  }
+  return id === "self_attention" ? { rows: outputs, columns: outputs } : { rows: read, columns: read };
+}
+
+function firstCell(model, seen) { // The brightest cell of the row that the task's page speaks of.
+  const id = has(seen, "self_attention") ? "self_attention" : orderOf(seen)[0];
+  const heads = seen[id].heads;
+  const row = model.task === "Difference" || model.task === "Transformer" ? heads[0].weights.length - 1 : 0;
+  const head = largest(heads.map((one) => Math.max(...one.weights[row])));
+  return { id, head, row, column: largest(heads[head].weights[row]) };
+}
+
+// Return which head of a transformer's last layer gives the right pet the most weight, and which one of its first
+// layer gives each pet's owner the most: { finds, owns }; and for each layer the order in which heads are shown.
+function headsOf(model) {
+  if (model.drawn) {
+    return model.drawn;
+  }
+  const roll = dice(4);
+  const names = model.layerNames;
+  const count = model.settings.heads;
+  const finds = Array(count).fill(0);
+  const owns = Array(count).fill(0);
+  for (let text = 0; text < 20; text++) {
+    const tokens = model.draw(roll);
+    const { seen } = model.run(tokens);
+    const last = tokens.length - 1;
+    const right = tokens.indexOf(tokens[last]) + 1;
+    for (let head = 0; head < count; head++) {
+      finds[head] += seen[names[names.length - 1]].heads[head].weights[last][right];
+      for (let pet = 1; pet < last; pet += 2) {
+        owns[head] += seen[names[0]].heads[head].weights[pet][pet - 1];
+      }
+    }
+  }
+  const found = { finds: largest(finds), owns: largest(owns) };
+  const order = (id) => {
+    const first = id === names[names.length - 1] ? found.finds : found.owns;
+    return [first, ...range(count).filter((head) => head !== first)];
+  };
+  model.drawn = { ...found, order };
+  return model.drawn;
+}
+
+function questionCell(model, tokens) { // Where the last word of a text looks, in the head that finds its pet.
+  const id = model.layerNames[model.layerNames.length - 1];
+  const head = headsOf(model).finds;
+  const row = tokens.length - 1;
+  return { id, head, row, column: largest(model.run(tokens).seen[id].heads[head].weights[row]) };
+}
+
+function ownersIn(text) { // Return the names of a text of names with their pets, each once.
+  return text.slice(0, -1).filter((word, place) => place % 2 === 0 && text.indexOf(word) === place);
+}

@@ -1,0 +1,101 @@
+"use strict";
+
+// Heatmaps: a row is a query, a column is a key, a cell is an attention weight
+
+const VIRIDIS = ["440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b",
+  "fde725"];
+
+function colourAt(place) { // Return [red, green, blue] at a place from 0 to 1 of the scale of colours.
+  const position = Math.min(Math.max(place, 0), 1) * (VIRIDIS.length - 1);
+  const lower = VIRIDIS[Math.floor(position)];
+  const upper = VIRIDIS[Math.ceil(position)];
+  return [0, 2, 4].map((start) => {
+    const from = parseInt(lower.slice(start, start + 2), 16);
+    const to = parseInt(upper.slice(start, start + 2), 16);
+    return Math.round(from + (to - from) * (position % 1));
+  });
+}
+
+// One scale for all weights of the page: the same colour is the same weight everywhere. A root tells small weights
+// apart. With this one, numbers turn from white to black at .13, not among the bright cells of ten letters.
+function placeOnScale(weight) {
+  return weight ** 0.4;
+}
+
+function drawScale() { // Return what tells which colour is which weight.
+  const stops = range(21).map((index) => `rgb(${colourAt(index / 20)})`);
+  const colours = make("div", { className: "colours" });
+  colours.style.backgroundImage = `linear-gradient(to right, ${stops.join(", ")})`;
+  const ends = [0, 0.05, 0.2, 0.5, 1].map((weight) => {
+    const mark = make("small", {}, weight % 1 ? share(weight) : String(weight));
+    mark.style.left = `${100 * placeOnScale(weight)}%`;
+    return mark;
+  });
+  return [colours, make("p", { className: "ends", "aria-hidden": "true" }, ...ends)];
+}
+
+class Heatmap {
+  // `rows` and `columns` are their names; `letters`, what stands before each row where the name is too long;
+  // `place`, what the cells have in common; with `answers`, each row ends in an answer.
+  constructor({ title, rows, columns, letters = rows, place = {}, answers = false }) {
+    Object.assign(this, { rows, columns });
+    this.cells = rows.map((_, row) => columns.map((__, column) => {
+      const cell = make("td", { className: "cell" });
+      cell.place = { ...place, row, column };
+      return cell;
+    }));
+    this.answers = rows.map(() => make("td", { className: "answer" }));
+    const spoken = (sign) => (sign === "␣" ? { "aria-label": "blank" } : {});
+    this.heads = columns.map((name) => make("th", { scope: "col", ...spoken(name) }, make("span", {}, name)));
+    this.names = letters.map((letter, row) => make("th", { scope: "row", "aria-label": rows[row] }, letter));
+    const last = answers ? [make("th", { scope: "col", className: "answer" }, "answer")] : [];
+    const lines = rows.map((_, row) =>
+      make("tr", {}, this.names[row], ...this.cells[row], ...(answers ? [this.answers[row]] : [])));
+    this.table = make("table", {}, make("tr", {}, make("td", {}), ...this.heads, ...last), ...lines);
+    this.table.setAttribute("aria-label", `${title}: attention weights, each row adds up to 1`);
+  }
+
+  paint(weights, allowed = () => true) { // Give each cell its number, its colour, and black or white to write with.
+    weights.forEach((row, number) => row.forEach((weight, column) => {
+      const cell = this.cells[number][column];
+      cell.dataset.weight = weight;
+      if (allowed(number, column)) {
+        const colour = colourAt(placeOnScale(weight));
+        const linear = colour.map((part) => (part <= 10 ? part / 3295 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+        const luminance = dot(linear, [0.2126, 0.7152, 0.0722]); // As WCAG has it; 0.179 is as far from both.
+        cell.textContent = share(weight);
+        cell.style.backgroundColor = `rgb(${colour})`;
+        cell.style.color = luminance > 0.179 ? "#000" : "#fff";
+      }
+    }));
+  }
+}
+
+// A small heatmap of a model that counts letters. At the end of each row stands the answer: "hidden", "shown", or
+// "judged" as right or wrong.
+function countingMap(title, model, tokens) {
+  return new Heatmap({ title, rows: model.outputs(tokens), columns: signs(tokens), letters: [...model.letters].slice(1),
+    answers: true });
+}
+
+function paintCounting(map, model, tokens, answers) {
+  const { chances, seen } = model.run(tokens);
+  map.paint(seen.attention.heads[0].weights);
+  const right = model.answers(tokens);
+  map.answers.forEach((cell, row) => {
+    const answer = model.classes[largest(chances[row])];
+    if (answers === "hidden") {
+      cell.replaceChildren("?");
+      delete cell.dataset.answer;
+      return;
+    }
+    cell.replaceChildren(make("b", {}, answer));
+    cell.dataset.answer = answer;
+    if (answers === "judged") { // The sign is enough: there is little room.
+      const good = answer === right[row];
+      const words = good ? " right" : " should be ";
+      cell.append(" ", make("span", { className: good ? "right" : "wrong" }, good ? "✓" : "✗",
+        make("span", { className: "hidden" }, words), good ? "" : make("span", { className: "instead" }, ` ${right[row]}`)));
+    }
+  });
+}
