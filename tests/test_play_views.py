@@ -65,7 +65,7 @@ def test_an_address_is_read_or_one_line_says_what_it_lacks(page):
         assert (page.value("model"), page.value("letters")) == ("counting_fixed", "AAB")
     page.visit("#model=counting&letters=%2BBC%2B")
     assert page.value("letters") == "␣BC␣" and page.seen()["message"] == ""
-    models = ("nobody", "counting&head=1", "counting&attention=7", "counting&attention=", "own_1", "trained_1")
+    models = "nobody counting&head=1 counting&attention=7 counting&attention= own_1 trained_1".split()
     for words in (*(f"model={name}" for name in models), "row=counting&letters=XYZ", "nothing", "ask=own_1"):
         page.visit(f"#{words}")
         assert page.seen()["message"] and page.link != words, words
@@ -79,7 +79,7 @@ def test_a_saved_copy_of_the_page_is_as_a_fresh_one(page, tmp_path):
     page.visit("#row=counting")
     page.go("train")
     copy, labels = tmp_path / "copy.html", len(page.all("#chart small"))
-    copy.write_text(f"<!doctype html>{page.js('return document.documentElement.outerHTML')}", encoding="utf-8")
+    copy.write_text(page.js("return `<!doctype html>${document.documentElement.outerHTML}`"), "utf-8")
     page.driver.get(f"{copy.as_uri()}#train")
     assert len(page.all("#chart small")) == labels and len(page.all("nav a")) == 5
     page.go("row")
