@@ -201,8 +201,8 @@ def test_ask_shows_all_heads_and_any_transformer(page, tmp_path):
     page.wait(lambda: len(page.all("#ask_heads figure")) == 9)
     text = page.js(ASKED)["words"]
     page.one("#ask_heads > a").click()
-    page.wait(lambda: "model=own_1" in page.link)
-    assert page.seen()["letters"].split() == text
+    page.wait(lambda: page.seen()["shown"] == "model")
+    assert "model=own_1" in page.link and page.seen()["letters"].split() == text
 
 
 # --- One row ----------------------------------------------------------------------------------------------
@@ -260,7 +260,8 @@ def test_row_shows_what_was_asked_by_hand_and_in_the_transformer(page):
     page.visit("#ask&letters=Cleo+hen+Anna+owl+Dan+hen+Ben+cat+Anna")
     page.one('[data-arc="3"]').send_keys(Keys.ARROW_LEFT)
     page.find("ask_on").send_keys(Keys.ENTER)
-    page.wait(lambda: "row=transformer&letters=Cleo" in page.link)
+    page.wait(lambda: page.seen()["shown"] == "row")
+    assert "row=transformer&letters=Cleo" in page.link
     weights = np.array(page.js(LINES, "#row_steps"))[:, -1]
     assert weights.argmax() == 3 and weights[3] > 0.9
     page.one("#row_other a").click()
@@ -356,7 +357,8 @@ def test_vote_alone(page):
     page.find("vote_usual").click()
     are_judged(page, " BC CBBAA ")
     page.one("#reveal_2 a").click()
-    page.wait(lambda: "model=counting_fixed" in page.link)
+    page.wait(lambda: page.seen()["shown"] == "model")
+    assert "model=counting_fixed" in page.link
     page.go("vote")
     page.find("again").click()
     assert answers(page) == hidden and not page.find("moral").is_displayed()
@@ -518,7 +520,8 @@ def test_models_explains_a_cell(page):
     assert page.active.get_attribute("aria-label") == f"count of B, C: {share}"
     np.testing.assert_allclose(page.js(STRIP, "#cell"), found @ keys, rtol=1e-3, atol=1e-4)
     page.find("cell_large").click()
-    page.wait(lambda: page.link.endswith("cell=attention,0,1,1"))
+    page.wait(lambda: page.seen()["shown"] == "row")
+    assert page.link.endswith("cell=attention,0,1,1")
     page.find("row_all").click()
     page.wait(lambda: page.active == page.cell("attention", 1, 1))
     page.press(Keys.ESCAPE)
@@ -541,7 +544,7 @@ def test_train_trains_both_kinds(page):
         assert scores[kind] >= least and str(scores[kind]) in page.find(f"score_{kind}").text
     assert page.find("progress").get_attribute("data-counts") == "true"
     page.one("#runs [data-kind=equal] a").click()
-    page.wait(lambda: "model=trained_2" in page.link)
+    page.wait(lambda: page.seen()["shown"] == "model")
     np.testing.assert_allclose(weights(page), 0.1)
     assert page.value("attention") == "0" and page.accuracy() == scores["equal"]
     page.choose("trained_1")
