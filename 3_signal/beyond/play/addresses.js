@@ -3,7 +3,7 @@
 // What is shown of a model, in an address: model=counting&letters=AB&attention=2&move=attention,0,1,3,5
 // `attention=2` is a slider; a move is an attention, a head, a row, and from where to where in it its weight goes.
 
-function wordsOf(hash) { // Return the words of an address, URLSearchParams, also of one that was encoded once too often.
+function wordsOf(hash) { // Return the words of an address, also of one that was encoded once too often.
   let text = hash.replace(/^#/, "");
   try {
     text = text.includes("=") ? text : decodeURIComponent(text);
@@ -22,9 +22,11 @@ function readShown(words, name) {
   const tokens = problem ? usual(model) : asked;
   const wrong = problem ? [problem] : [];
   const { seen } = model.run(tokens);
-  const isCell = (id, head, row, ...columns) => has(seen, id) && has(seen[id].heads, head) &&
-    has(seen[id].heads[head].weights, row) && columns.every((column) => has(seen[id].heads[head].weights[row], column) &&
-      seen[id].heads[head].allowed(Number(row), Number(column)));
+  const isCell = (id, head, row, ...columns) => {
+    const found = has(seen, id) && has(seen[id].heads, head) ? seen[id].heads[head] : null;
+    return found !== null && has(found.weights, row) && columns.every((column) =>
+      has(found.weights[row], column) && found.allowed(Number(row), Number(column)));
+  };
   const factors = {};
   const moves = [];
   let cell = null;
@@ -37,11 +39,12 @@ function readShown(words, name) {
       moves.push({ id, head, row, from: column, to });
     } else if (has(seen, key) && text.trim() !== "" && Number(text) >= 0 && Number(text) <= 3) {
       factors[key] = Number(text);
-    } else if (key !== "letters" && words.get(key) !== name && !(key in { model: 0, row: 0 })) {
+    } else if (!["letters", "model", "row"].includes(key) && text !== name) {
       wrong.push(`this model has no ${key}=${text}.`);
     }
   }
-  return { name, model, tokens, factors, moves, cell, wrong: wrong.length ? `The address cannot be followed: ${wrong[0]}` : "" };
+  return { name, model, tokens, factors, moves, cell,
+    wrong: wrong.length ? `The address cannot be followed: ${wrong[0]}` : "" };
 }
 
 function writeShown(view, { name, model, tokens, factors, moves = [], cell = null }) { // Return an address.

@@ -9,7 +9,8 @@ class AttentionCard {
     Object.assign(this, { id, model });
     this.title = titleOf(id);
     const { trainedAt } = model;
-    this.slider = make("input", { type: "range", id, min: 0, max: 3, step: 0.1, "aria-label": `${this.title}: logits times` });
+    this.slider = make("input", { type: "range", id, min: 0, max: 3, step: 0.1,
+      "aria-label": `${this.title}: logits times` });
     let before = trainedAt;
     this.slider.onpointerdown = () => {
       before = this.slider.value;

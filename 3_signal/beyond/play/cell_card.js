@@ -49,10 +49,12 @@ const CellCard = {
     $("cell_title").textContent = `${nameOf(axes.rows, cell.row)} gives ${nameOf(axes.columns, cell.column)} the ` +
       `weight ${weight}`;
     if (Models.hand.from) {
-      $("cell_move").replaceChildren(make("span", {}, "Now choose another cell of the same row: click it, or go there " +
-        "and press Enter."), make("button", { onclick: () => Models.hand.leave() }, "Leave it"));
+      $("cell_move").replaceChildren(
+        make("span", {}, "Now choose another cell of the same row: click it, or go there and press Enter."),
+        make("button", { onclick: () => Models.hand.leave() }, "Leave it"));
     } else {
-      $("cell_move").replaceChildren(make("button", { onclick: () => Models.takeChosen() }, `Move this ${weight} by hand`),
+      $("cell_move").replaceChildren(
+        make("button", { onclick: () => Models.takeChosen() }, `Move this ${weight} by hand`),
         make("small", {}, "or drag the cell along its row"));
     }
     CellCard.row.show(rowOfModel(Models.shown));

@@ -93,9 +93,9 @@ function paintCounting(map, model, tokens, answers) {
     cell.dataset.answer = answer;
     if (answers === "judged") { // The sign is enough: there is little room.
       const good = answer === right[row];
-      const words = good ? " right" : " should be ";
+      const instead = good ? [] : [make("span", { className: "instead" }, ` ${right[row]}`)];
       cell.append(" ", make("span", { className: good ? "right" : "wrong" }, good ? "✓" : "✗",
-        make("span", { className: "hidden" }, words), good ? "" : make("span", { className: "instead" }, ` ${right[row]}`)));
+        make("span", { className: "hidden" }, good ? " right" : " should be "), ...instead));
     }
   });
 }

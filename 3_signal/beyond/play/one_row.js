@@ -83,7 +83,8 @@ class OneRow {
   }
 
   // Show a row: what computeRow takes; `asks`, the query's name; `names` of the keys; where values are one-hot,
-  // `gives`, the name of each, and `pets`, all names; `chosen`, the key of which one sees the products; `told`, a sentence a step.
+  // `gives`, the name of each, and `pets`, all names; `chosen`, the key of which one sees the products; `told`, a
+  // sentence for each step.
   show(source, step = this.step) {
     const before = this.source;
     this.source = { factor: 1, ...source };
@@ -268,7 +269,8 @@ class OneRow {
     }
     if (step === 3) { // On the scale of the largest, which may be too large a number for the computer.
       const highest = Math.max(...turned);
-      return bars(turned.map((logit) => Math.exp(logit - highest)), exponentials.map((number) => short(number, 3)), [1]);
+      const texts = exponentials.map((number) => short(number, 3));
+      return bars(turned.map((logit) => Math.exp(logit - highest)), texts, [1]);
     }
     return bars(weights, weights.map(share), [1]);
   }

@@ -63,7 +63,7 @@ function readZip(buffer) { // Return the files, an object from their names to th
   return files;
 }
 
-function placeByColumns(place, shape) { // Return where a number stands in a file in which the first axis changes fastest.
+function placeByColumns(place, shape) { // Return where a number stands if the first axis changes fastest.
   let rest = place;
   return shape.reduceRight((at, size, axis) => {
     const index = rest % size;
@@ -76,7 +76,8 @@ function readArray(name, bytes) { // Return the shape and the rows, or a text.
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const wide = view.getUint8(6) > 1; // From version 2 of the format on, the header's length has four bytes.
   const start = wide ? 12 + view.getUint32(8, true) : 10 + view.getUint16(8, true);
-  const header = textOf(bytes.subarray(wide ? 12 : 10, start)).match(/'descr': '(.+?)'.*'fortran_order': (\w+).*'shape': \((.*?)\)/);
+  const header = textOf(bytes.subarray(wide ? 12 : 10, start))
+    .match(/'descr': '(.+?)'.*'fortran_order': (\w+).*'shape': \((.*?)\)/);
   refuse(!header, `${name} is no array of numbers`);
   const [, kind, byColumns, sizes] = header;
   const places = range((bytes.length - start) / 4).map((index) => start + 4 * index);

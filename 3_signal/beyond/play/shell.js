@@ -79,7 +79,8 @@ const Shell = {
 
   writeAddress() { // Going to another view is history. Sliding, typing and choosing are not.
     const address = `#${Shell.view.address()}`;
-    document.querySelectorAll("nav a")[Shell.views.indexOf(Shell.view)].href = address; // It leads back to what was shown.
+    const link = document.querySelectorAll("nav a")[Shell.views.indexOf(Shell.view)];
+    link.href = address; // It leads back to what was shown.
     if (location.hash !== address) {
       try {
         history.replaceState(null, "", address);
@@ -96,10 +97,9 @@ const Shell = {
   missing(name) { // Say why a model that an address names is not there.
     if (name.startsWith("own_")) {
       Shell.waiting = Shell.words;
-      say("This address shows a model of your own, which stays on your computer. Open its file here again: drop it on " +
-        "the page.");
+      say("This address shows a model of your own. Its file stays on your computer, so drop it on the page again.");
     } else if (name.startsWith("trained_")) {
-      say("This address shows a model that was trained in the page and is gone. You can train another one under Train.");
+      say("This address shows a model that was trained in the page and is gone. Train another one under Train.");
     } else {
       say(`The address names a model, ${name}, that this page does not have.`);
     }

@@ -78,7 +78,8 @@ class Training {
     return { loss, gradients: found };
   }
 
-  backward(tokens, share, { letters, keys, columns, kernels, logits }, found) { // Add a text's gradients; return its loss.
+  // Add a text's gradients, and return its loss.
+  backward(tokens, share, { letters, keys, columns, kernels, logits }, found) {
     const { chances, seen: { attention } } = this.model.run(tokens);
     const answers = this.model.answers(tokens);
     let loss = 0;

@@ -280,7 +280,8 @@ const Ask = {
       const target = Ask.tokens[to];
       const weight = Ask.weights[to];
       if (weight < 0.5) {
-        told.push(strong(`${target} gives ${share(weight)} and the rest ${share(1 - weight)}, so it says ${Ask.answer}.`));
+        const rest = share(1 - weight);
+        told.push(strong(`${target} gives ${share(weight)} and the rest ${rest}, so it says ${Ask.answer}.`));
       } else if (to % 2 === 0) {
         const why = to === Ask.last ? "It looks at itself" : `${target} is a name`;
         told.push(strong(`${why}, so there is no pet to find.`), ` It${guess}`);

@@ -142,8 +142,8 @@ const Models = {
       const judged = right[step] === null ? make("span", { className: "quiet" }, "nobody can know")
         : verdict(answer, right[step]);
       const sure = ` (${percent(Math.max(...chances[step]))})`;
-      const item = make("li", { className: "beside" }, make("span", {}, `${outputs[step]}: `, make("b", {}, answer), sure),
-        judged);
+      const said = make("span", {}, `${outputs[step]}: `, make("b", {}, answer), sure);
+      const item = make("li", { className: "beside" }, said, judged);
       Object.assign(item.dataset, { answer, chances: chances[step].join(" "),
         told: `${outputs[step]}: ${answer}, ${judged.textContent.replace(/[✓✗] /, "")}` });
       return item;

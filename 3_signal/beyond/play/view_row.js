@@ -126,7 +126,9 @@ const Row = {
     const fits = text.length % 2 === 1 && text.every((word) => word !== "" && word.length < 12) &&
       ownersIn(text).includes(text[text.length - 1]);
     const strength = Number(words.get("strength") || STRENGTH);
-    Object.assign(Row, { shown: null, text: fits ? text : EXAMPLE, strength: strength >= 0 && strength <= 8 ? strength : STRENGTH });
+    Row.shown = null;
+    Row.text = fits ? text : EXAMPLE;
+    Row.strength = strength >= 0 && strength <= 8 ? strength : STRENGTH;
     if (!fits && /_\d+$/.test(name)) {
       Shell.missing(name);
     } else if (!fits) {
@@ -185,7 +187,8 @@ const Row = {
       return;
     }
     const [told, link, address] = shown
-      ? ["These numbers are the transformer’s own, which it has learnt.", "First the same by hand, with keys of a single 1",
+      ? ["These numbers are the transformer’s own, which it has learnt.",
+        "First the same by hand, with keys of a single 1",
         `row&${new URLSearchParams({ letters: tokens.join(" ") })}`]
       : ["These keys are made by hand, to show the arithmetic.", "Now the same in the transformer",
         writeShown("row", { name: "transformer", model, tokens, factors: {}, cell: questionCell(model, tokens) })];

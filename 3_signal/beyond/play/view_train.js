@@ -62,7 +62,8 @@ const Train = {
       Train.maps[kind] = countingMap(title, model, model.usual);
       paintCounting(Train.maps[kind], model, model.usual, "hidden");
       const section = make("section", { className: "box" }, make("h2", {}, title),
-        make("div", { className: "picture" }, Train.maps[kind].table), make("p", { id: `score_${kind}` }, "not trained yet"));
+        make("div", { className: "picture" }, Train.maps[kind].table),
+        make("p", { id: `score_${kind}` }, "not trained yet"));
       section.dataset.kind = kind;
       return section;
     }));
@@ -170,7 +171,8 @@ const Train = {
     }
     Train.pair.forEach(Train.keep);
     if (Shell.view === Train) {
-      announce(Train.pair.map((one) => `${KINDS_OF_TRAINING[one.kind].short}: right for ${one.right} of 1,000`).join("; "));
+      announce(Train.pair.map((one) =>
+        `${KINDS_OF_TRAINING[one.kind].short}: right for ${one.right} of 1,000`).join("; "));
     }
     $("compare").replaceChildren(make("p", {}, counts ? UNLIKE_ASK : ""),
       make("details", {}, make("summary", {}, "What does it show?"), make("p", {}, COMPARISON)));

@@ -191,7 +191,8 @@ const Vote = {
       const { model } = library[LINEUP[index]];
       const right = yield* measureRight(model, model.length, {});
       const whose = `${index === Vote.mine ? "You chose " : ""}Model ${index + 1}: `;
-      const score = make("p", {}, make("span", { className: "whose" }, whose), make("b", {}, right), " of 1,000 right.");
+      const score = make("p", {}, make("span", { className: "whose" }, whose), make("b", {}, right),
+        " of 1,000 right.");
       score.dataset.right = right;
       $(`reveal_${index}`).prepend(score);
       $(`reveal_${index}`).append(make("a", { className: "button",
