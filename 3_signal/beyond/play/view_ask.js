@@ -183,8 +183,8 @@ const Ask = {
       word.classList.toggle("looked", place === looked && Ask.weights[looked] > 0.3);
       word.classList.toggle("found", place === Ask.keyed && owner >= 0);
       if (place % 2) { // A pet.
-        word.children[0].textContent = owner >= 0 ? `key: ${Ask.tokens[owner]}’s` : "";
-        word.children[1].textContent = `value: ${Ask.tokens[place]}`;
+        word.querySelector(".key").textContent = owner >= 0 ? `key: ${Ask.tokens[owner]}’s` : "";
+        word.querySelector(".value").textContent = `value: ${Ask.tokens[place]}`;
       }
       word.classList.toggle("target", Ask.hand.from !== null && place === Ask.hand.to);
     });
@@ -201,7 +201,7 @@ const Ask = {
     $("ask_on").href = `#${writeShown("row", { ...Ask, factors: {}, moves: [], cell })}`;
     $("ask_step").href = `#row&${new URLSearchParams({ letters: Ask.tokens.join(" ") })}`;
     $("ask_whose").hidden = Ask.name === "transformer";
-    $("ask_whose").firstElementChild.textContent = library[Ask.name].title;
+    $("ask_whose").querySelector("b").textContent = library[Ask.name].title;
     $("ask_title").textContent = asking;
     $("ask_looks").style.visibility = Ask.equal || Ask.moves.length ? "hidden" : "visible"; // Its place stays.
     const right = Ask.model.answers(Ask.tokens)[Ask.last];

@@ -84,8 +84,9 @@ const Row = {
     Row.steps = new OneRow($("row_steps"));
     Row.steps.back.parentNode.before($("row_size"));
     $("row_names").onclick = ({ target }) => {
-      if (has(target.dataset, "ask")) {
-        Row.change({ text: [...Row.text.slice(0, -1), target.dataset.ask] });
+      const asked = target.closest("[data-ask]"); // Where a browser translates, there are elements in a button.
+      if (asked) {
+        Row.change({ text: [...Row.text.slice(0, -1), asked.dataset.ask] });
       }
     };
     $("row_strength").oninput = () => Row.change({ strength: Number($("row_strength").value) });
