@@ -32,7 +32,7 @@ OPEN = """
     }
 """
 AUDIT = """
-    axe.run().then(({ violations }) => arguments[0](violations.flatMap(({ id, nodes }) =>
+    axe.run(arguments[0]).then(({ violations }) => arguments[1](violations.flatMap(({ id, nodes }) =>
         nodes.map(({ html, failureSummary }) => [id, html.slice(0, 200), failureSummary]))));
 """
 
@@ -60,7 +60,8 @@ def test_an_audit_by_axe_core_finds_nothing(look, axe, page):
         if field:
             page.find(field).send_keys("X")
         page.js(axe)
-        found += [(view, *one) for one in page.driver.execute_async_script(AUDIT)]
+        rules = {"runOnly": ["color-contrast"]} if look == "dark" else {}  # The rest is as in the light.
+        found += [(view, *one) for one in page.driver.execute_async_script(AUDIT, rules)]
     assert found == [], json.dumps(found, indent=1, ensure_ascii=False)
 
 
