@@ -215,7 +215,7 @@ const Ask = {
     for (const button of document.querySelectorAll("#view_ask [data-attend]")) {
       const isEqual = button.dataset.attend === "equal";
       button.setAttribute("aria-pressed", isEqual === Ask.equal && Ask.moves.length === 0);
-      button.classList.toggle("main", !isEqual && Ask.moves.length > 0); // The way back.
+      button.classList.toggle("back", !isEqual && Ask.moves.length > 0); // It is lit, as the way back.
     }
   },
 
@@ -273,7 +273,6 @@ const Ask = {
 
   tell() {
     const strong = (...words) => make("strong", {}, ...words);
-    const guess = ` can only guess, and says ${Ask.answer}.`;
     const told = [];
     if (Ask.moves.length) {
       const { to } = Ask.moves[Ask.moves.length - 1];
@@ -284,14 +283,14 @@ const Ask = {
         told.push(strong(`${target} gives ${share(weight)} and the rest ${rest}, so it says ${Ask.answer}.`));
       } else if (to % 2 === 0) {
         const why = to === Ask.last ? "It looks at itself" : `${target} is a name`;
-        told.push(strong(`${why}, so there is no pet to find.`), ` It${guess}`);
+        told.push(strong(`${why}, so there is no pet to find.`), ` It says ${Ask.answer} all the same.`);
       } else if (target === Ask.answer) {
         told.push(strong(`It says ${target}, because you made it look there.`), " Nothing else has changed.");
       } else {
         told.push(strong(`It looks at ${target}, and says ${Ask.answer}.`), " The other heads have a say, too.");
       }
     } else if (Ask.equal) {
-      told.push(strong(`It has learnt to choose, so now it${guess}`));
+      told.push(strong(`It has learnt to choose, so now it can only guess, and says ${Ask.answer}.`));
       told.push(has(Ask.scores, Ask.name) ? ` It’s right in ${Ask.scores[Ask.name]} of 1,000 new texts.` : "");
     } else {
       const word = Ask.tokens[largest(Ask.weights)];
