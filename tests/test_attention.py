@@ -1,4 +1,4 @@
-"""The attention layer and the models of the lessons, against the formulas in NumPy and against Keras."""
+"""The attention layer and the models of the tasks, against the formulas in NumPy and against Keras."""
 
 import formula
 import hypothesis

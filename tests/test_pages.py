@@ -94,7 +94,7 @@ def test_no_page_is_wider_than_a_phone(pages, browser):
 
 
 def test_a_link_to_the_page_to_play_with_opens_its_model(pages, browser):
-    """What a lesson's link names is chosen, and there is a slider to move."""
+    """What a page's link names is chosen, and there is a slider to move."""
     every = [(path, *link) for path, text in pages.items() for link in links(text)]
     playing = {((path.parent / goal).as_uri(), place) for path, goal, place in every if "model=" in place}
     assert playing
