@@ -37,7 +37,7 @@ const Shell = {
         }
       });
     }
-    document.addEventListener("drop", (event) => holdsFiles(event) && Shell.openFile(event.dataTransfer.files[0]));
+    document.addEventListener("drop", ({ dataTransfer: { files } }) => files.length && Shell.openFile(files[0]));
     window.addEventListener("hashchange", () => Shell.readAddress());
     window.addEventListener("pageshow", () => Shell.view.draw()); // After a way back, a browser fills in fields.
     Shell.readAddress();
