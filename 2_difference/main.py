@@ -155,8 +155,8 @@ class Attention(tf.keras.layers.Layer):
         query: float32 (batch or 1, queries, depth); key and value: float32 (batch, keys, depth).
         """
         depth = key.shape[-1]
-        logits = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, queries, keys)
-        weights = tf.nn.softmax(logits, axis=-1)  # (batch, queries, keys)
+        scores = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, queries, keys)
+        weights = tf.nn.softmax(scores, axis=-1)  # (batch, queries, keys)
         output = self.layer_norm(tf.matmul(weights, value) + query)  # (batch, queries, depth)
         return output, weights
 
@@ -167,7 +167,7 @@ class AttentionModel(tf.keras.Model):
     Call with one-hot float32 inputs (batch, length, vocab_size + 1).
 
     Returns:
-        logits: float32 (batch, steps, max_len + 1), a score for each number from 0 to max_len.
+        logits: float32 (batch, steps, max_len + 1), one for each number from 0 to max_len.
         weights: float32 (batch, steps, length), how much each output step attends to each input step.
         self_weights: float32 (batch, steps, steps), the same for each output step; only with self_att.
     """

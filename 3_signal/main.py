@@ -160,8 +160,8 @@ class Attention(tf.keras.layers.Layer):
         query: float32 (batch or 1, queries, depth); key and value: float32 (batch, keys, depth).
         """
         depth = key.shape[-1]
-        logits = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, queries, keys)
-        weights = tf.nn.softmax(logits, axis=-1)  # (batch, queries, keys)
+        scores = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, queries, keys)
+        weights = tf.nn.softmax(scores, axis=-1)  # (batch, queries, keys)
         output = self.layer_norm(tf.matmul(weights, value) + query)  # (batch, queries, depth)
         return output, weights
 
@@ -193,7 +193,7 @@ class AttentionModel(tf.keras.Model):
     Call with one-hot float32 inputs (batch, length, vocab_size); length is at most max_len + 1.
 
     Returns:
-        logits: float32 (batch, 1, max_len + 1), a score for each count from 0 to max_len.
+        logits: float32 (batch, 1, max_len + 1), one for each count from 0 to max_len.
         weights: float32 (batch, 1, length), how much the output step attends to each input step.
         encoder_weights: list of float32 (batch, length, length), the self-attention of each encoder layer.
     """

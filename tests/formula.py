@@ -5,21 +5,21 @@ import numpy as np
 EPSILON = 1e-3  # Of layer normalization, as in Keras.
 
 
-def softmax(logits):
+def softmax(numbers):
     """Return the softmax over the last axis, float64."""
-    exponentials = np.exp(logits - np.max(logits, axis=-1, keepdims=True))
+    exponentials = np.exp(numbers - np.max(numbers, axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 def attend(query, key, value, factor=1, mask=True):
     """Return the weighted means of the values and the weights: equation 1 of Vaswani et al. (2017).
 
-    The logits are multiplied by a factor; the mask, bool (queries, keys), is False where a query cannot
+    The scores are multiplied by a factor; the mask, bool (queries, keys), is False where a query cannot
     attend to a key.
     """
     query, key, value = (np.asarray(array, dtype=np.float64) for array in (query, key, value))
-    logits = factor * (query @ key.swapaxes(-1, -2)) / np.sqrt(key.shape[-1])
-    weights = softmax(np.where(mask, logits, -np.inf))
+    scores = factor * (query @ key.swapaxes(-1, -2)) / np.sqrt(key.shape[-1])
+    weights = softmax(np.where(mask, scores, -np.inf))
     return weights @ value, weights
 
 
@@ -37,7 +37,7 @@ def of(model, factors=()):
 class Model:
     """A model of the tasks, or a transformer, from the arrays of its checkpoint alone.
 
-    factors is a dict from the name of an attention to what multiplies its logits; self.weights one from the
+    factors is a dict from the name of an attention to what multiplies its scores; self.weights one from the
     name of each attention that was computed to the list of its heads' weights, float64 (..., queries, keys).
     """
 

@@ -221,12 +221,12 @@ STRIP = """
 """
 
 
-def check_row(page, logits, scale, factor=1, box="#row_steps"):
+def check_row(page, scores, scale, factor=1, box="#row_steps"):
     """Check what stands beside each key: q · k, scaled, turned by a slider, exp, and the weight."""
-    turned = [factor * logits] if factor != 1 else []
+    turned = [factor * scores] if factor != 1 else []
     *beside, weights = np.array(page.js(LINES, box)).T
-    exp = np.exp(factor * logits)
-    np.testing.assert_allclose(beside, [scale * logits, logits, *turned, exp], rtol=5e-3, atol=5.1e-3)
+    exp = np.exp(factor * scores)
+    np.testing.assert_allclose(beside, [scale * scores, scores, *turned, exp], rtol=5e-3, atol=5.1e-3)
     np.testing.assert_allclose(weights, exp / exp.sum(), **CLOSE)
     return weights
 
@@ -339,7 +339,7 @@ def check_scores(page):
 
 
 def test_vote_alone(page):
-    """One sees no answer before; then answers, scores, and the model that was chosen."""
+    """One sees no answer before; then answers, how many are right, and the model that was chosen."""
     hidden = [["?"] * 3] * 3
     page.visit("#vote")
     page.type("aaaa bbbbb", "vote_letters")
@@ -491,7 +491,7 @@ POSITIONS = """
 
 
 def test_models_has_a_slider_by_mouse_and_by_keys(page):
-    """The score follows, and nothing jumps under the hand, nor where a cell is chosen."""
+    """The number of right answers follows, and nothing jumps under the hand, nor where a cell is chosen."""
     page.visit("#model=counting")
     before, places = page.accuracy(), page.js(POSITIONS)
     slider = page.find("attention")
@@ -538,15 +538,15 @@ def test_train_trains_both_kinds(page):
     page.js("Train.drawn = Infinity")  # Drawn at the end alone, it takes three quarters of the time.
     page.one("[data-guess]").click()
     page.wait(lambda: page.one("#stop[aria-disabled=true]").is_displayed(), 120)
-    scores = {}
+    right = {}
     for kind, least in (("learnt", 900), ("equal", 850)):
-        scores[kind] = int(page.one(f"#runs [data-kind={kind}]").get_attribute("data-right"))
-        assert scores[kind] >= least and str(scores[kind]) in page.find(f"score_{kind}").text
+        right[kind] = int(page.one(f"#runs [data-kind={kind}]").get_attribute("data-right"))
+        assert right[kind] >= least and str(right[kind]) in page.find(f"right_{kind}").text
     assert page.find("progress").get_attribute("data-counts") == "true"
     page.one("#runs [data-kind=equal] a").click()
     page.wait(lambda: page.seen()["shown"] == "model")
     np.testing.assert_allclose(weights(page), 0.1)
-    assert page.value("attention") == "0" and page.accuracy() == scores["equal"]
+    assert page.value("attention") == "0" and page.accuracy() == right["equal"]
     page.choose("trained_1")
     for row, letter in enumerate("ABC"):
         own = np.array(list("␣BC␣CBBAA␣")) == letter

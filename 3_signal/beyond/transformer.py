@@ -184,10 +184,10 @@ class Attention(tf.keras.layers.Layer):
         key = self.split(vectors @ self.W_K)  # (batch, heads, words, depth): what it is found by.
         value = self.split(vectors @ self.W_V)  # (batch, heads, words, depth): what it gives.
         depth = key.shape[-1]
-        logits = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, heads, words, words)
+        scores = tf.matmul(query, key, transpose_b=True) / depth**0.5  # (batch, heads, words, words)
         place = tf.range(tf.shape(vectors)[1])
         mask = place[:, None] >= place  # (words, words), False where the key is a later word.
-        weights = tf.nn.softmax(tf.where(mask, logits, -np.inf))  # (batch, heads, words, words)
+        weights = tf.nn.softmax(tf.where(mask, scores, -np.inf))  # (batch, heads, words, words)
         means = self.join(weights @ value)  # (batch, words, hidden)
         return means @ self.W_O, weights
 
@@ -226,12 +226,12 @@ class Block(tf.keras.layers.Layer):
 
 
 class Transformer(tf.keras.Model):
-    """A vector for each word and one for its position, then blocks, then a score for each possible next word.
+    """A vector for each word and one for its position, then blocks, then a logit for each possible next word.
 
     Call with int32 (batch, words), numbers of words in vocabulary(pairs), at most 4 * pairs - 1 words.
 
     Returns:
-        logits: float32 (batch, words, len(vocabulary(pairs))), the scores of what comes next after each word.
+        logits: float32 (batch, words, len(vocabulary(pairs))), one for each word that may come next.
         weights: list of float32 (batch, heads, words, words), the attention of each block.
     """
 

@@ -37,8 +37,10 @@ def main():
         rows = [setup for setup, _ in module.SETUPS if setup.edit == arguments.only]
         row = {arguments.only: ((rows or [module.setup(arguments.only)])[0], arguments.seeds)}
         edits.train_all(row.values())
-        title, forms = f"Task {arguments.task}", ["%"] * len(module.SCORES)
-        measuring.compare(title, ["", *module.SCORES], edits.groups(row), module.scores, *forms, each=True)
+        title, forms = f"Task {arguments.task}", ["%"] * len(module.MEASURES)
+        measuring.compare(
+            title, ["", *module.MEASURES], edits.groups(row), module.accuracy, *forms, each=True
+        )
         return
     for task in [arguments.task] if arguments.task else TASKS:
         edits.train_all(TASKS[task].SETUPS)

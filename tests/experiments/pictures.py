@@ -116,7 +116,7 @@ def draw_lookup(page, left, top, query, keys, values, label, rows, columns, bar,
 
     Args:
         values: where they begin across and what they are, float (rows, numbers).
-        columns: dict from "query · key", "÷ √depth", "logit" or "exp" to its place across.
+        columns: dict from "query · key", "÷ √depth", "score" or "exp" to its place across.
         bar: the place across where weights begin, and the length of a weight of 1.
         names: what stands above the numbers of the query, and above those of the values.
 
@@ -125,9 +125,9 @@ def draw_lookup(page, left, top, query, keys, values, label, rows, columns, bar,
     """
     (start, values), (where, one), keys = values, bar, np.array(keys, dtype=float)
     products = keys @ query
-    logits = products / len(query) ** 0.5
+    scores = products / len(query) ** 0.5
     ((mean,), (weights,)) = formula.attend([query], keys, values)
-    known = {"query · key": products, "logit": logits, "exp": np.exp(logits)}
+    known = {"query · key": products, "score": scores, "exp": np.exp(scores)}
     asked, said = names or ((), ())
     draw_cells(page, left, top, query, QUERY, asked, [label], side, full=max(np.abs(query)))
     titles, separate = top + side + 0.7, start != left
@@ -142,7 +142,7 @@ def draw_lookup(page, left, top, query, keys, values, label, rows, columns, bar,
         down = top + side + 1.1 + row * (side + 0.1)
         draw_cells(page, left, down, keys[row], KEY, rows=[name], side=side, full=np.abs(keys).max())
         for title, across in columns.items():
-            write(page, across, down + side / 2, short(known.get(title, logits)[row]))
+            write(page, across, down + side / 2, short(known.get(title, scores)[row]))
         page.add_patch(Rectangle((where, down + side / 2 - 0.25), one * weights[row], 0.5, color=WEIGHT))
         after = where + one * weights[row] + 0.15
         write(page, after, down + side / 2, short(weights[row]), WEIGHT, "left", weight="bold")
@@ -204,8 +204,8 @@ def softmax():
     """Draw what softmax makes of four dot products in 64 dimensions, as they are and divided by √64."""
     _, planes = pyplot.subplots(2, 3, figsize=(16, 9.4), layout="constrained")
     names = "query · key, as they are", "query · key ÷ √64"
-    for row, logits, name in zip(planes, np.array([(16, 8, 0, -8), (2, 1, 0, -1)]), names):
-        numbers = {name: logits, "exp": np.exp(logits), "weight": formula.softmax(logits)}
+    for row, scores, name in zip(planes, np.array([(16, 8, 0, -8), (2, 1, 0, -1)]), names):
+        numbers = {name: scores, "exp": np.exp(scores), "weight": formula.softmax(scores)}
         for plane, (title, heights) in zip(row, numbers.items()):
             draw_bars(plane, heights, (), WEIGHT if title == "weight" else LINE)
             plane.set_title(title, weight="bold", color=WEIGHT if title == "weight" else INK, pad=18)
@@ -275,7 +275,7 @@ def by_hand():
         keys = unit[["AB".index(letter) for letter in text]] + marked * unit[2:]
         title = f"{text}, {'with' if marked else 'without'} positions"
         write(page, left + 4.2, top + 0.4, title, weight="bold")
-        what = 2.8 * unit[2], keys, (left + 1.45, keys), "query", list(text), {"logit": left + 5.6}
+        what = 2.8 * unit[2], keys, (left + 1.45, keys), "query", list(text), {"score": left + 5.6}
         names = ["A", "B", "1st", "2nd"], ()
         down = draw_lookup(page, left + 1.45, top + 1.5, *what, (left + 6.2, 0.75), names)
         write(page, left + 1.2, down, "mean", VALUE, "right", weight="bold")
@@ -308,10 +308,10 @@ def heads_by_hand():
 
 
 def mask():
-    """Draw what a causal mask makes of the logits of three words: 1.4 where they are equal, else 0."""
-    page, logits = new_page(4.7), 1.4 * np.array([(1, 0, 1), (0, 1, 0), (1, 0, 1)])
-    masked = np.where(np.tri(3, dtype=bool), logits, -np.inf)
-    grids = {"logits": logits, "no later words": masked, "weights": formula.softmax(masked)}
+    """Draw what a causal mask makes of the scores of three words: 1.4 where they are equal, else 0."""
+    page, scores = new_page(4.7), 1.4 * np.array([(1, 0, 1), (0, 1, 0), (1, 0, 1)])
+    masked = np.where(np.tri(3, dtype=bool), scores, -np.inf)
+    grids = {"scores": scores, "no later words": masked, "weights": formula.softmax(masked)}
     for left, (title, numbers) in zip((1.2, 7, 12.8), grids.items()):
         colour = WEIGHT if title == "weights" else GREY
         write(page, left + 1.35, 0.4, title, colour, weight="bold")

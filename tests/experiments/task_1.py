@@ -9,7 +9,7 @@ import numpy as np
 
 from . import edits, measuring, programs
 
-TASK, SCORES = 1, ["right"]
+TASK, MEASURES = 1, ["right"]
 TEN, TWENTY = range(1, 11), range(1, 21)
 setup = functools.partial(edits.Setup, TASK)
 
@@ -24,10 +24,10 @@ DELAYED = {"without help": (setup("I"), TEN), "K: equal weights at first": (setu
 B_LONG = setup("B", "--steps 8000")
 SETUPS = [(setup(), TWENTY), (setup("B"), TEN), (B_LONG, TEN), *PARTS.values(), *DELAYED.values()]
 SHOWN = " BC CBBAA "  # The sequence that the page of the task shows.
-FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 1½": 1.5, "× 2": 2, "× 2½": 2.5, "× 3": 3}  # Of the logits.
+FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 1½": 1.5, "× 2": 2, "× 2½": 2.5, "× 3": 3}  # Of the scores.
 
 
-def scores(model):
+def accuracy(model):
     """Return the fraction of sequences that a model gets right, in a list."""
     return [measuring.right(model, measuring.new_data(TASK))]
 
@@ -36,7 +36,7 @@ def report():
     """Print the figures of the task."""
     models, beside = edits.models(setup(), TEN), {"Task 1": edits.models(setup(), TWENTY)}
     head = ["", "this project: right"]
-    measuring.compare("Beside the original", head, beside, scores, "%", each=True)
+    measuring.compare("Beside the original", head, beside, accuracy, "%", each=True)
     checkpoints = [next(edits.folder(setup("A"), seed).glob("*.npz")) for seed in TEN]
     bright = [programs.load_model(edits.load(TASK), path) for path in checkpoints]
     head = ["its own letter's weight, as a multiple of", "a blank's", "another letter's", "sequences right"]
@@ -44,7 +44,7 @@ def report():
         "A row's weight on its own letter",
         head,
         {MAIN: models, "A, tested without the edit": bright},
-        lambda model: [*ratios(model), *scores(model)],
+        lambda model: [*ratios(model), *accuracy(model)],
         *["{:.2f}", "{:.2f}", "%"],
     )
     measured, counts = [weight_by_count(model) for model in models], np.arange(11)
@@ -54,7 +54,7 @@ def report():
     difference = abs(np.mean(measured, axis=0) - weight_formula(counts, *means)).max()
     print(f"\nThe formula differs from the mean over the models by {difference:.3f} at most.")
     print_factors(models)
-    rows = [[FIXED, *(measuring.summary([scores(model)[0] for model in edits.models(each, TEN)], "%")
+    rows = [[FIXED, *(measuring.summary([accuracy(model)[0] for model in edits.models(each, TEN)], "%")
                       for each in (setup("B"), B_LONG))]]  # fmt: skip
     measuring.table("The line-up", ["sequences right, after", "2,000 steps", "8,000 steps"], rows)
     lengths = (5, 9, 10, 11, 20)
@@ -66,9 +66,9 @@ def report():
         lambda model: [measuring.right(model, each) for each in data],
         *["%"] * 5,
     )
-    measuring.compare("Parts taken away", ["", "right"], edits.groups(PARTS), scores, "%", each=True)
+    measuring.compare("Parts taken away", ["", "right"], edits.groups(PARTS), accuracy, "%", each=True)
     head = ["right", "I: separate keys and values"]
-    measuring.compare("Held back, and not", head, edits.groups(DELAYED), scores, "%")
+    measuring.compare("Held back, and not", head, edits.groups(DELAYED), accuracy, "%")
 
 
 REPORTS = {"task_1": report}
@@ -109,7 +109,7 @@ def weight_formula(counts, blank, letter, length=10):
 
 
 def with_factor(model, data, factor):
-    """Return what a model answers if a factor multiplies the logits, and its weights then."""
+    """Return what a model answers if a factor multiplies the scores, and its weights then."""
     reference = formula.of(model, {"attention": factor})
     return reference.lesson(data.inputs).argmax(axis=-1), *reference.weights["attention"]
 
@@ -135,17 +135,17 @@ def in_words(answers):
 
 
 def print_factors(models):
-    """Print what factors at the logits do, and how far the counting curve predicts it."""
+    """Print what factors at the scores do, and how far the counting curve predicts it."""
     shown, weights, answers = measuring.spell(TASK, SHOWN), [], []
     for factor in FACTORS.values():
         pairs = [with_factor(model, shown, factor) for model in models]
         weights.append(measuring.summary([each[0, 0, shown.letters[0] == 1].sum() for _, each in pairs]))
         answers.append(in_words(answers[0] for answers, _ in pairs))
     rows = [["weight on the two 'A's", *weights], ["answers", *answers]]
-    measuring.table(f"Logits multiplied, {SHOWN!r}", ["logits", *FACTORS], rows)
+    measuring.table(f"Scores multiplied, {SHOWN!r}", ["scores", *FACTORS], rows)
     counts, measured = measuring.new_data(TASK).answers, [by_factor(model) for model in models]
     right = [(answers[0] == counts).all(axis=-1).mean() for answers, _ in measured]
-    print(f"\nRight, logits × 0: {measuring.summary(right, '%')}")
+    print(f"\nRight, scores × 0: {measuring.summary(right, '%')}")
     same = [[(answers == ruler)[ruler == count].mean() for count in range(11)] for answers, ruler in measured]
     head = ["the ruler says", *range(11)]
     measuring.compare("All factors", head, {"the model says the same": same}, list, *["%"] * 11)

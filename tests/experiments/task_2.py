@@ -9,7 +9,7 @@ import numpy as np
 
 from . import edits, measuring
 
-TASK, SCORES = 2, ["sequences right", "counts right", "differences right"]
+TASK, MEASURES = 2, ["sequences right", "counts right", "differences right"]
 TEN, TWENTY = range(1, 11), range(1, 21)
 setup = functools.partial(edits.Setup, TASK, flags="--self_att")
 
@@ -35,20 +35,20 @@ SETUPS = [*RIGHT.values(), *EXPECTED.values(), *BESIDE.values()]
 def report():
     """Print the figures of the task."""
     head, groups = ["", "this project: right"], edits.groups(BESIDE)
-    measuring.compare("Beside the original", head, groups, lambda model: scores(model)[:1], "%", each=True)
+    measuring.compare("Beside the original", head, groups, lambda model: accuracy(model)[:1], "%", each=True)
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
-    measuring.compare("Right", ["", *SCORES], edits.groups(RIGHT), scores, *["%"] * 3, each=True)
+    measuring.compare("Right", ["", *MEASURES], edits.groups(RIGHT), accuracy, *["%"] * 3, each=True)
     title, asking = "The weights of all output steps are changed", edits.models(ASKING, TEN)
-    measuring.compare_cases(title, ["changed", *SCORES], asking, with_other_weights, *["%"] * 3)
+    measuring.compare_cases(title, ["changed", *MEASURES], asking, with_other_weights, *["%"] * 3)
     head = ["differs: replaced", "measured"]
     measuring.compare_cases("Activation patching", head, asking, patched, "{:.2f}")
 
 
 def report_expected():
     """Print what the model that one expects gets right, and to what others attend."""
-    title, head = "The model that one expects", ["the difference step's weights", *SCORES]
+    title, head = "The model that one expects", ["the difference step's weights", *MEASURES]
     groups = edits.groups(EXPECTED)
-    measuring.compare(title, head, groups, scores, *["%"] * 3, each=True)
+    measuring.compare(title, head, groups, accuracy, *["%"] * 3, each=True)
     head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
     head += ["the larger one gets more"]
     rows = {"learnt": groups["learnt"]}
@@ -80,7 +80,7 @@ def share_right(answers):
     return cases().chances @ np.column_stack([right.all(axis=1), right[:, :3].mean(axis=1), right[:, 3]])
 
 
-def scores(model):
+def accuracy(model):
     """Return what a model gets right, as `share_right` does."""
     return share_right(model(cases().inputs)[0].numpy().argmax(axis=-1))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import edits, measuring
 
-TASK, SCORES = 3, ["right"]
+TASK, MEASURES = 3, ["right"]
 TEN, TWENTY, FORTY = range(1, 11), range(1, 21), range(1, 41)
 BARE = "--pos_enc --enc_layers 0 --lr 0.01"
 setup = functools.partial(edits.Setup, TASK, flags="--pos_enc")
@@ -48,9 +48,9 @@ def report():
     row = ["the bound", f"{most:.2%}", f"{least:.4f}"]
     measuring.table("The bound without order and without a mask", ["", "right", "loss"], [row])
     head, groups = ["", "this project: right"], edits.groups(BESIDE)
-    measuring.compare("Beside the original", head, groups, scores, "%", each=True)
+    measuring.compare("Beside the original", head, groups, accuracy, "%", each=True)
     for title, rows in TABLES.items():
-        measuring.compare(title, ["", "right"], edits.groups(rows), scores, "%", each=True)
+        measuring.compare(title, ["", "right"], edits.groups(rows), accuracy, "%", each=True)
     models = edits.models(POSITIONS, TWENTY)
     first, others, right = zip(*map(positions, models), strict=True)
     rows = [["length of the first vector", measuring.summary(first)]]
@@ -103,13 +103,13 @@ def bound(max_len=10, vocab_size=3):
     return loss, accuracy
 
 
-def scores(model):
+def accuracy(model):
     """Return the fraction of sequences that a model gets right, in a list."""
     return [measuring.right(model, measuring.new_data(TASK))]
 
 
 def right_with(model, factors=(), positions=None):
-    """Return what is right with factors at logits, by names of attentions, or with other positions."""
+    """Return what is right with factors at scores, by names of attentions, or with other positions."""
     data, reference = measuring.new_data(TASK), formula.of(model, factors)
     if positions is not None:
         reference.arrays["positional_encoding"] = positions
@@ -143,4 +143,4 @@ def signal_row(model):
 def look(model):
     """Return what is right, the decoder's mean weight on the signal, and what is right if it is equal."""
     on_signal = model(measuring.new_data(TASK).inputs)[1].numpy()[:, 0, 0].mean()
-    return *scores(model), on_signal, right_with(model, {"attention": 0})
+    return *accuracy(model), on_signal, right_with(model, {"attention": 0})

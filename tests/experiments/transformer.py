@@ -10,7 +10,7 @@ import numpy as np
 
 from . import edits, measuring, programs
 
-TASK, HEADS, SCORES = "transformer", 4, ["right"]
+TASK, HEADS, MEASURES = "transformer", 4, ["right"]
 FIVE, TEN, TWENTY = range(1, 6), range(1, 11), range(1, 21)
 setup = functools.partial(edits.Setup, TASK)
 AS_IT_IS = setup()
@@ -87,7 +87,7 @@ def right(model):
     return (said == texts.words[:, texts.first + 1]).mean()
 
 
-def scores(model):
+def accuracy(model):
     """Return the fraction of first questions right, in a list."""
     return [right(model)]
 
@@ -99,7 +99,7 @@ def right_if_equal(model):
         reference = formula.of(model, {f"block_{layer}/attention": 0})
         chances = reference.transformer({"layers": 2, "heads": HEADS}, texts.words[:, : texts.first + 1])
         said = chances[:, -1].argmax(axis=-1)
-        found[f"logits of layer {layer} × 0"] = [(said == texts.words[:, texts.first + 1]).mean()]
+        found[f"scores of layer {layer} × 0"] = [(said == texts.words[:, texts.first + 1]).mean()]
     return found
 
 
@@ -152,7 +152,7 @@ def report():
     rows = [[text, f"{guesser(pairs):.2%}", f"{lowest_loss(pairs):.4f}"] for pairs, text in cases.items()]
     measuring.table("By counting", ["", "the guesser is right", "the lowest loss"], rows)
     for head, rows in TABLES.items():
-        measuring.compare(head, ["", head], edits.groups(rows), scores, "%", each=True)
+        measuring.compare(head, ["", head], edits.groups(rows), accuracy, "%", each=True)
     models = edits.models(AS_IT_IS, TEN)
     measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_equal, "%")
     head = ["", "first layer: a pet's weight on its owner's name, in the best head"]

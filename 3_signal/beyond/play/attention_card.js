@@ -10,7 +10,7 @@ class AttentionCard {
     this.title = titleOf(id);
     const { trainedAt } = model;
     this.slider = make("input", { type: "range", id, min: 0, max: 3, step: 0.1,
-      "aria-label": `${this.title}: logits times` });
+      "aria-label": `${this.title}: scores times` });
     let before = trainedAt;
     this.slider.onpointerdown = () => {
       before = this.slider.value;
@@ -27,7 +27,7 @@ class AttentionCard {
     const many = heads.length > 1; // So many that the slider would be out of sight below them.
     this.pictures = make("div", { className: "heads" });
     const pictures = [this.pictures, make("div", { className: "scale" }, ...drawScale())];
-    const slider = [make("p", { className: "beside" }, make("span", {}, "Logits × ", this.factor), this.back),
+    const slider = [make("p", { className: "beside" }, make("span", {}, "Scores × ", this.factor), this.back),
       this.slider, make("p", { className: "marks", "aria-hidden": "true" }, ...marks)];
     this.section = make("section", { className: "box", "aria-label": this.title }, make("h2", {}, this.title),
       ...(many ? [...slider, ...pictures] : [...pictures, ...slider]),
@@ -38,7 +38,7 @@ class AttentionCard {
     const { trainedAt, task } = this.model;
     const slider = trainedAt === 0
       ? "This model was trained at × 0, so all its weights were equal from the first training step to the last."
-      : "The slider multiplies the logits, the scores that softmax turns into weights. At × 0 all weights are equal; " +
+      : "The slider multiplies the scores that softmax turns into weights. At × 0 all weights are equal; " +
         "above × 1 the largest ones grow. In its training the model has met nothing but × 1.";
     const train = task === "Counting Letters" && trainedAt === 1;
     const way = train ? make("a", { href: "#train" }, "Train one with equal weights") : "The last chapter does so.";

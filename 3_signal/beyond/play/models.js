@@ -66,14 +66,14 @@ function matmul(left, right, bias = right[0].map(() => 0)) { // Loops, not map: 
   });
 }
 
-function softmax(logits) {
-  const chances = logits.slice();
-  const highest = logits[largest(logits)]; // It cancels in the division; without it, exp could overflow.
-  for (let index = 0; index < logits.length; index++) {
-    chances[index] = Math.exp(logits[index] - highest);
+function softmax(numbers) {
+  const chances = numbers.slice();
+  const highest = numbers[largest(numbers)]; // It cancels in the division; without it, exp could overflow.
+  for (let index = 0; index < numbers.length; index++) {
+    chances[index] = Math.exp(numbers[index] - highest);
   }
   const total = sum(chances);
-  for (let index = 0; index < logits.length; index++) {
+  for (let index = 0; index < numbers.length; index++) {
     chances[index] /= total;
   }
   return chances;
@@ -109,7 +109,7 @@ class Model {
     this.settings = settings; // As in the checkpoint: max_len, vocab_size, hidden and so on.
     this.arrays = arrays; // From a name to { shape, rows }.
     this.used = new Set(); // The names of the arrays that were used.
-    this.trainedAt = 1; // By what the logits were multiplied while the model was trained.
+    this.trainedAt = 1; // By what the scores were multiplied while the model was trained.
   }
 
   get program() {
@@ -156,20 +156,20 @@ class Model {
 
   head(name, number, query, key, value, allowed = () => true) {
     const scale = Math.sqrt(key[0].length);
-    const logits = query.map((one) => key.map((other) => dot(one, other) / scale));
-    const weights = this.weigh(name, number, logits, allowed);
+    const scores = query.map((one) => key.map((other) => dot(one, other) / scale));
+    const weights = this.weigh(name, number, scores, allowed);
     const context = matmul(weights, value); // The weighted mean of the values.
-    return { allowed, query, key, value, logits, weights, context };
+    return { allowed, query, key, value, scores, weights, context };
   }
 
   factor(name) {
     return name in this.factors ? this.factors[name] : this.trainedAt;
   }
 
-  weigh(name, number, logits, allowed) {
+  weigh(name, number, scores, allowed) {
     const factor = this.factor(name);
-    const weights = logits.map((row, step) => {
-      const turned = row.map((logit, column) => (allowed(step, column) ? factor * logit : -Infinity));
+    const weights = scores.map((row, step) => {
+      const turned = row.map((score, column) => (allowed(step, column) ? factor * score : -Infinity));
       return softmax(turned);
     });
     for (const move of this.moves) { // By hand.
@@ -282,19 +282,19 @@ class CountingLetters extends Model {
 
 const FIXED = 100; // How many times another element's weight the own letter gets.
 
-class FixedWeights extends CountingLetters { // Its logits are not learnt, but set by hand.
+class FixedWeights extends CountingLetters { // Its scores are not learnt, but set by hand.
   call(tokens) {
     const hidden = this.settings.hidden;
     const query = this.array("query", 1, this.outputs().length, hidden);
     const value = this.dense("key_layer", this.oneHot(tokens), hidden);
     const own = transpose(this.oneHot(tokens)).slice(1);
-    const logits = own.map((row) => row.map((isOwn) => Math.log(FIXED) * isOwn));
+    const scores = own.map((row) => row.map((isOwn) => Math.log(FIXED) * isOwn));
     const allowed = () => true;
-    const weights = this.weigh("attention", 0, logits, allowed);
+    const weights = this.weigh("attention", 0, scores, allowed);
     const context = matmul(weights, value);
     const sums = add(context, query);
     const output = this.layerNorm("layer_norm", sums);
-    const heads = [{ allowed, value, logits, weights, context }];
+    const heads = [{ allowed, value, scores, weights, context }];
     this.seen.attention = { factor: this.factor("attention"), heads, residual: query, sums, output };
     return this.dense("logits_layer", output, this.settings.max_len + 1);
   }

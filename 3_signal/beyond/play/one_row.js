@@ -138,7 +138,7 @@ class OneRow {
 
   drawTable() { // What depends neither on the step nor on the query.
     const { asks, query, keys, values, names, gives, factor } = this.source;
-    const columns = [["dot", query ? "query · key" : "logit"]];
+    const columns = [["dot", query ? "query · key" : "score"]];
     if (query) {
       columns.push(["scaled", `÷ √${query.length}`]);
     }
@@ -179,7 +179,7 @@ class OneRow {
     this.columns = columns;
     this.end = end;
     this.table.replaceChildren(make("tbody", {}, first, ...this.lines.map((one) => one.line), totals));
-    this.table.setAttribute("aria-label", `The row of ${asks}: keys, logits, weights, values`);
+    this.table.setAttribute("aria-label", `The row of ${asks}: keys, scores, weights, values`);
     this.bottom.replaceChildren(
       make("div", { className: "all" }, make("p", {}, "all weights, together 1"),
         make("div", { className: "whole" }, ...this.segments)),
@@ -236,7 +236,7 @@ class OneRow {
     if (this.turned) {
       this.turned.textContent = `× ${short(source.factor)}`;
     }
-    const scaled = `${source.query ? `÷ √${source.query.length}` : "logit"}` +
+    const scaled = `${source.query ? `÷ √${source.query.length}` : "score"}` +
       (this.turned ? ` × ${short(source.factor)}` : "");
     this.heading.textContent = ["", this.columns[0][1], scaled, "exp"][step] || "weight";
     this.drawMean();
@@ -270,7 +270,7 @@ class OneRow {
     if (step === 3) { // On the scale of the largest, which may be too large a number for the computer.
       const highest = Math.max(...turned);
       const texts = exponentials.map((number) => short(number, 3));
-      return bars(turned.map((logit) => Math.exp(logit - highest)), texts, [1]);
+      return bars(turned.map((score) => Math.exp(score - highest)), texts, [1]);
     }
     return bars(weights, weights.map(share), [1]);
   }

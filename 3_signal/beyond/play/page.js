@@ -38,7 +38,7 @@ function short(number, digits = 4) { // Any size: 8886 or 0.0123
   return String(Number(number.toPrecision(digits))).replace("-", "−");
 }
 
-function twoPlaces(number) { // A logit: −1.4
+function twoPlaces(number) { // A score: −1.4
   return String(Number(number.toFixed(2))).replace("-", "−");
 }
 

@@ -2,13 +2,13 @@
 
 // One row of attention: one query, its keys and values
 
-// Return what a row computes, from its query (depth) to the weighted mean. Where logits are given, nothing is
+// Return what a row computes, from its query (depth) to the weighted mean. Where scores are given, nothing is
 // compared; where weights are, they are those that softmax gave, moved by hand.
-function computeRow({ query, keys, values, factor = 1, logits = null, weights = null }) {
-  const products = logits ? null : keys.map((key) => key.map((number, index) => number * query[index]));
-  const dots = products ? products.map(sum) : logits;
-  const scaled = logits || dots.map((product) => product / Math.sqrt(query.length));
-  const turned = scaled.map((logit) => factor * logit);
+function computeRow({ query, keys, values, factor = 1, scores = null, weights = null }) {
+  const products = scores ? null : keys.map((key) => key.map((number, index) => number * query[index]));
+  const dots = products ? products.map(sum) : scores;
+  const scaled = scores || dots.map((product) => product / Math.sqrt(query.length));
+  const turned = scaled.map((score) => factor * score);
   const exponentials = turned.map(Math.exp);
   const computed = softmax(turned);
   const given = weights || computed;

@@ -16,7 +16,7 @@ function filled(rows, columns, number) {
 }
 
 class Training {
-  constructor(factor, seed) { // The factor multiplies the logits: 1 to learn weights, 0 for equal ones.
+  constructor(factor, seed) { // The factor multiplies the scores: 1 to learn weights, 0 for equal ones.
     const settings = { ...SETTINGS["Counting Letters"] };
     const { max_len: length, vocab_size: letters, hidden } = settings;
     this.roll = dice(seed);
@@ -58,7 +58,7 @@ class Training {
       keys: model.dense("key_layer", model.oneHot(letters), model.settings.hidden), // Of each letter, also its value.
       columns: transpose(weights["logits_layer/kernel"]),
       kernels: transpose(found["logits_layer/kernel"]),
-      logits: weights.query.map(() => letters.map(() => 0)), // Gradients, of each output step and letter.
+      scores: weights.query.map(() => letters.map(() => 0)), // Gradients, of each output step and letter.
     };
     const times = new Map(); // Without positions, texts of the same letters are the same text: each is computed once.
     for (const tokens of batch) {
@@ -67,7 +67,7 @@ class Training {
     }
     const loss = sum([...times].map(([text, count]) => this.backward([...text], part.share * count, part, found)));
     const scale = model.trainedAt / Math.sqrt(model.settings.hidden);
-    part.logits.forEach((row, step) => row.forEach((gradient, letter) => { // Through query · key / √hidden.
+    part.scores.forEach((row, step) => row.forEach((gradient, letter) => { // Through query · key / √hidden.
       addScaled(found.query[step], scale * gradient, part.keys[letter]);
       addScaled(found["key_layer/kernel"][letter], scale * gradient, weights.query[step]);
     }));
@@ -79,7 +79,7 @@ class Training {
   }
 
   // Add a text's gradients, and return its loss.
-  backward(tokens, share, { letters, keys, columns, kernels, logits }, found) {
+  backward(tokens, share, { letters, keys, columns, kernels, scores }, found) {
     const { chances, seen: { attention } } = this.model.run(tokens);
     const answers = this.model.answers(tokens);
     let loss = 0;
@@ -101,7 +101,7 @@ class Training {
       const middle = dot(weights, byWeight);
       weights.forEach((weight, letter) => {
         addScaled(found["key_layer/kernel"][letter], weight, sums); // As a value.
-        logits[step][letter] += weight * (byWeight[letter] - middle); // Through the softmax.
+        scores[step][letter] += weight * (byWeight[letter] - middle); // Through the softmax.
       });
     });
     return loss;

@@ -17,7 +17,7 @@ const Ask = {
   model: null,
   tokens: [], // Names with their pets, and the name that is asked for.
   equal: false, // Whether the last layer attends to all words equally,
-  factors: {}, // which multiplies its logits by 0.
+  factors: {}, // which multiplies its scores by 0.
   moves: [], // What was moved by hand, as Hand has it.
   chances: [], // What comes out after each word,
   seen: {}, // and what each attention did.
@@ -27,7 +27,7 @@ const Ask = {
   before: [], // The moves before a line was taken.
   at: null, // Where the pointer is that carries a line: [right, down] in the stage.
   dropped: null, // The line that was let go, on its way to its word: { to, at, left }, left from 1 to 0.
-  scores: {}, // Of each model, how many of 1,000 new texts are right with equal weights.
+  right: {}, // Of each model, how many of 1,000 new texts are right with equal weights.
   stop: () => {}, // Stops that measurement.
 
   start() {
@@ -135,10 +135,10 @@ const Ask = {
 
   measure() {
     Ask.stop();
-    if (Ask.equal && !has(Ask.scores, Ask.name)) {
+    if (Ask.equal && !has(Ask.right, Ask.name)) {
       const { name, model, question } = Ask;
       Ask.stop = inSlices(measureRight(model, model.length, { [question.id]: 0 }), 8, (right) => {
-        Ask.scores[name] = right;
+        Ask.right[name] = right;
         Ask.tell();
         if (Shell.view === Ask) {
           Ask.announce();
@@ -291,7 +291,7 @@ const Ask = {
       }
     } else if (Ask.equal) {
       told.push(strong(`It has learnt to choose, so now it can only guess, and says ${Ask.answer}.`));
-      told.push(has(Ask.scores, Ask.name) ? ` It’s right in ${Ask.scores[Ask.name]} of 1,000 new texts.` : "");
+      told.push(has(Ask.right, Ask.name) ? ` It’s right in ${Ask.right[Ask.name]} of 1,000 new texts.` : "");
     } else {
       const word = Ask.tokens[largest(Ask.weights)];
       const invitation = make("em", {}, `Drag the thick line from ${word} to another pet.`);

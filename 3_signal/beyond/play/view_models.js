@@ -7,7 +7,7 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
 const Models = {
   id: "model",
   title: "Models",
-  shown: null, // { name, model, tokens, factors, moves, cell, chances, seen }: factors multiply the logits of each
+  shown: null, // { name, model, tokens, factors, moves, cell, chances, seen }: factors multiply the scores of each
   // attention where a slider was moved; the cell is the chosen one.
   cards: {}, // An AttentionCard for each attention.
   hand: null,

@@ -52,7 +52,7 @@ function rowOfModel({ model, tokens, moves, seen, cell }) { // Return a row of a
   const compared = has(head, "key");
   const source = { asks, names, factor, values: inSight(head.value),
     query: compared ? head.query[cell.row] : null, keys: compared ? inSight(head.key) : null,
-    logits: compared ? null : inSight(head.logits[cell.row]), weights: inSight(head.weights[cell.row]),
+    scores: compared ? null : inSight(head.scores[cell.row]), weights: inSight(head.weights[cell.row]),
     chosen: Math.max(open.indexOf(cell.column), 0) };
   const { dots, total } = computeRow(source);
   const numbers = source.values[0].length;
@@ -64,7 +64,7 @@ function rowOfModel({ model, tokens, moves, seen, cell }) { // Return a row of a
       `the upper half, what is below 0 in the lower one; the stronger the colour, the farther from 0.${later}` :
       `${asks} has no query: its weights are fixed.${later}`,
     compared ? "Compare: multiply query and key, number by number, and add up the products. The best match: " +
-      `${largestOne}.` : `Nothing is compared. We fixed these logits: ln ${FIXED} for its own letter, 0 for others.`,
+      `${largestOne}.` : `Nothing is compared. We fixed these scores: ln ${FIXED} for its own letter, 0 for others.`,
     (compared ? `Scale: divide by √${numbers}, because there are ${size}.` : "Nothing to scale.") +
       (factor === 1 ? "" : ` Then comes the slider: × ${short(factor)}.`),
     total, "This weighted mean is what the row takes.",

@@ -19,30 +19,30 @@ function blindLoss() { // The loss of a model that knows how often each count oc
   return total;
 }
 
-const KINDS_OF_TRAINING = { // What multiplies the logits, and what is said of it.
+const KINDS_OF_TRAINING = { // What multiplies the scores, and what is said of it.
   learnt: { factor: 1, title: "It may learn where to attend", short: "learnt weights" },
   equal: { factor: 0, title: "All weights are equal", short: "equal weights" },
 };
-const SCORED_EVERY = 500; // Milliseconds: scores take time that the training could have.
+const MEASURED_EVERY = 500; // Milliseconds: measuring takes time that the training could have.
 const DRAWN_EVERY = 100;
 
 const UNLIKE_ASK = "A model that is trained with equal weights counts. The one in Ask has learnt to choose, so when " +
   "its weights are made equal, it guesses.";
 const COMPARISON = "If the model with equal weights counts, the task does not need others. Had it failed, that alone " +
-  "would prove nothing, because it might only train badly. Scores differ, so train a few before you say which kind is " +
+  "would prove nothing, because it might only train badly. Runs differ, so train a few before you say which kind is " +
   "better.";
 
 const Train = {
   id: "train",
   title: "Train",
   guess: "", // Whether the one with equal weights "will" count, or "won’t".
-  pair: [], // The current pair: { kind, training, points, right, at }: losses ([step, loss]), and a score at a step.
+  pair: [], // The current pair: { kind, training, points, right, at }: losses ([step, loss]), and how many are right at a step.
   curves: [], // Of all runs, the newest last: { kind, points }.
   runs: 0,
   maps: {}, // A Heatmap for each kind.
   began: 0, // When the current pair began, in milliseconds.
-  drawn: 0, // When it was drawn, and scored, the last time.
-  scored: 0,
+  drawn: 0, // When it was drawn, and measured, the last time.
+  measured: 0,
   stop: () => {},
 
   start() {
@@ -63,7 +63,7 @@ const Train = {
       paintCounting(Train.maps[kind], model, model.usual, "hidden");
       const section = make("section", { className: "box" }, make("h2", {}, title),
         make("div", { className: "picture" }, Train.maps[kind].table),
-        make("p", { id: `score_${kind}` }, "not trained yet"));
+        make("p", { id: `right_${kind}` }, "not trained yet"));
       section.dataset.kind = kind;
       return section;
     }));
@@ -84,9 +84,9 @@ const Train = {
   draw() {
     for (const { kind, training, right, at } of Train.pair) {
       paintCounting(Train.maps[kind], training.model, training.model.usual, "judged");
-      $(`score_${kind}`).replaceChildren(make("b", {}, right), " of 1,000 right ",
+      $(`right_${kind}`).replaceChildren(make("b", {}, right), " of 1,000 right ",
         make("small", {}, `after ${at.toLocaleString("en")} steps`));
-      $(`score_${kind}`).dataset.right = right;
+      $(`right_${kind}`).dataset.right = right;
     }
     Train.drawLosses();
   },
@@ -117,7 +117,7 @@ const Train = {
     $("start").hidden = $("stop").hidden = false;
     turn($("start"), false);
     turn($("stop"), true);
-    announce("Training. The scores come at the end, and Stop ends it earlier.");
+    announce("Training. How many are right comes at the end, and Stop ends it earlier.");
     const stop = inSlices(Train.trainPair(), 20, Train.finishTraining);
     Train.stop = () => {
       stop();
@@ -134,8 +134,8 @@ const Train = {
       }
       const now = performance.now();
       if (now - Train.drawn > DRAWN_EVERY) {
-        if (now - Train.scored > SCORED_EVERY) {
-          Train.score();
+        if (now - Train.measured > MEASURED_EVERY) {
+          Train.measure();
         }
         Train.draw();
         $("progress").textContent = `Step ${Train.pair[0].training.step.toLocaleString("en")} of 2,000`;
@@ -144,17 +144,17 @@ const Train = {
     }
   },
 
-  score() {
+  measure() {
     for (const one of Train.pair) {
       one.right = one.training.right();
       one.at = one.training.step;
     }
-    Train.scored = performance.now();
+    Train.measured = performance.now();
   },
 
   finishTraining() {
     const seconds = (performance.now() - Train.began) / 1000;
-    Train.score();
+    Train.measure();
     Train.draw();
     turn($("start"), true);
     turn($("stop"), false);

@@ -18,7 +18,7 @@ const Vote = {
   mine: null, // Whoever is alone: for which model.
   tokens: [],
   maps: [], // A Heatmap for each model.
-  revealed: false, // Whether names and scores are shown.
+  revealed: false, // Whether names and results are shown.
   stop: () => {}, // Stops what is being measured.
 
   start() {
@@ -178,28 +178,28 @@ const Vote = {
     $("again").hidden = false;
     Vote.draw();
     Vote.stop();
-    Vote.stop = inSlices(Vote.measure(), 12, (scores) => {
+    Vote.stop = inSlices(Vote.measure(), 12, (results) => {
       $("moral").hidden = false;
-      announce(`${scores.join(" ")} ${$("moral_told").textContent}`);
+      announce(`${results.join(" ")} ${$("moral_told").textContent}`);
     });
   },
 
   *measure() { // The one that was voted for comes first.
     const order = range(LINEUP.length).sort((one, other) => (other === Vote.mine) - (one === Vote.mine));
-    const scores = [];
+    const results = [];
     for (const index of order) {
       const { model } = library[LINEUP[index]];
       const right = yield* measureRight(model, model.length, {});
       const whose = `${index === Vote.mine ? "You chose " : ""}Model ${index + 1}: `;
-      const score = make("p", {}, make("span", { className: "whose" }, whose), make("b", {}, right),
+      const result = make("p", {}, make("span", { className: "whose" }, whose), make("b", {}, right),
         " of 1,000 right.");
-      score.dataset.right = right;
-      $(`reveal_${index}`).prepend(score);
+      result.dataset.right = right;
+      $(`reveal_${index}`).prepend(result);
       $(`reveal_${index}`).append(make("a", { className: "button",
         href: `#${writeShown("model", { name: LINEUP[index], model, tokens: Vote.tokens, factors: {} })}` },
       `Open Model ${index + 1}`));
-      scores.push(score.textContent);
+      results.push(result.textContent);
     }
-    return scores;
+    return results;
   },
 };
