@@ -14,15 +14,15 @@ TEN, TWENTY = range(1, 11), range(1, 21)
 setup = functools.partial(edits.Setup, TASK)
 
 MAIN, FIXED = "`main.py`", "B: its own letter × 100"
-LINEUP = [setup("A"), setup(), setup("B")]  # The models of the vote.
+LINEUP = [setup("A"), setup(), setup("B 100")]  # The models of the vote.
 PARTS = {
     MAIN: (setup(), TEN),
     "A: equal weights": (setup("A"), TEN),
     "A+F: equal weights, a ReLU in place of layer norm": (setup("A+F"), TEN),
 }
 DELAYED = {"without help": (setup("I"), TEN), "K: equal weights at first": (setup("I+K"), TEN)}
-B_LONG = setup("B", "--steps 8000")
-SETUPS = [(setup(), TWENTY), (setup("B"), TEN), (B_LONG, TEN), *PARTS.values(), *DELAYED.values()]
+B_LONG = setup("B 100", "--steps 8000")
+SETUPS = [(setup(), TWENTY), (setup("B 100"), TEN), (B_LONG, TEN), *PARTS.values(), *DELAYED.values()]
 SHOWN = " BC CBBAA "  # The sequence that the page of the task shows.
 FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 1½": 1.5, "× 2": 2, "× 2½": 2.5, "× 3": 3}  # Of the scores.
 
@@ -55,7 +55,7 @@ def report():
     print(f"\nThe formula differs from the mean over the models by {difference:.3f} at most.")
     print_factors(models)
     rows = [[FIXED, *(measuring.summary([accuracy(model)[0] for model in edits.models(each, TEN)], "%")
-                      for each in (setup("B"), B_LONG))]]  # fmt: skip
+                      for each in (setup("B 100"), B_LONG))]]  # fmt: skip
     measuring.table("The line-up", ["sequences right, after", "2,000 steps", "8,000 steps"], rows)
     lengths = (5, 9, 10, 11, 20)
     data = [measuring.new_data(TASK, 4000, seed=length, max_len=length) for length in lengths]
