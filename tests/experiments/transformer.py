@@ -238,7 +238,7 @@ def report_moved():
     """Print how many models learn the task, and what those say whose attention is moved."""
     groups = edits.groups(HEADS)
     measuring.compare("How many learn", ["", "right"], groups, accuracy, "%", each=True)
-    equal = edits.models(setup("G 1"), FIVE)
+    equal = edits.models(setup("G 1"), FORTY[:5])
     learnt = {name: [model for model in group if right(model) > 0.9] for name, group in groups.items()}
     head = ["", "first layer: a pet's weight on its owner's name, in the best head"]
     head += ["second layer: the question's weight on its pet, in the best head"]
