@@ -3,13 +3,15 @@
 import code
 import itertools
 import re
+import shutil
 import sys
 import textwrap
 
+import formula
 import numpy as np
 import program
 import pytest
-from experiments import edits
+from experiments import edits, play, transformer
 
 PAGE = program.script("transformer").with_suffix(".md").read_text(encoding="utf-8")
 
@@ -75,8 +77,10 @@ def test_two_layers_can_look_up_with_equal_weights_in_both():
     assert program.percent_right(model, pairs) == 100
 
 
-def test_what_a_reader_pastes(trained, monkeypatch, capsys):
-    """The lines of *The file, part by part*, of *Look inside* and of an exercise; one model knows little."""
+def test_what_a_reader_pastes(tmp_path, monkeypatch, capsys):
+    """The lines of *The file, part by part*, of *Move it* and of an exercise, with the page's model."""
+    (tmp_path / "models").mkdir()
+    shutil.copy(play.FOLDER / "checkpoints" / "transformer.npz", tmp_path / "models")
     monkeypatch.setitem(sys.modules, "transformer", program.load("transformer"))
     names = {}
     console = code.InteractiveConsole(names)  # As one pastes it.
@@ -84,7 +88,7 @@ def test_what_a_reader_pastes(trained, monkeypatch, capsys):
     def run(pattern):
         (lines,) = re.findall(pattern, PAGE, re.DOTALL)
         for line in textwrap.dedent(lines).splitlines():
-            console.push(line.replace("models/", f"{trained('transformer').savepath}/"))
+            console.push(line.replace("models/", f"{tmp_path}/models/"))
         seen = capsys.readouterr()
         assert "Error" not in seen.err, seen.err
         return seen.out
@@ -94,15 +98,16 @@ def test_what_a_reader_pastes(trained, monkeypatch, capsys):
     printed = np.array(re.findall(r"[\d.]+", said.partition("\n")[2]), dtype=float).reshape(4, 4)
     assert (printed[np.tri(4) == 0] == 0).all() and printed.sum(axis=1) == pytest.approx([1] * 4, abs=0.02)
 
-    said, model = run(r"```python\n( *model, _ = .*?)```"), names["model"]
-    vectors = model.embedding(names["words"]) + model.positions[:, :9]
-    _, weights = model.blocks[0].attention(model.blocks[0].norm_1(vectors))
-    of_pets = [np.mean([weights[0, head, pet, pet - 1] for pet in (1, 3, 5, 7)]) for head in range(4)]
-    assert of_pets[names["head"]] == max(of_pets)
-    np.testing.assert_allclose(names["weights"], weights[0, names["head"]], atol=1e-6)
-    shown = [float(number) for number in re.findall(r"[\d.]+", said)]
-    assert shown[0] == names["head"] + 1 and np.mean(shown[1:5]) == pytest.approx(max(of_pets), abs=0.01)
-    assert shown[5:] == list(names["weights"][3].round(2))
+    assert run(r"```python\n( *model, _ = .*?)```") == "owl\n"
+
+    def to_owl(weights):
+        weights[:, 8, 5] += weights[:, 8, 3]
+        weights[:, 8, 3] = 0
+
+    moved = transformer.Moved(names["model"], "block_2/attention", range(4), to_owl)
+    chances = moved.transformer({"layers": 2, "heads": 4}, names["words"])[0, 8]
+    logits = names["model"].logits_layer(names["model"].norm(names["vectors"]))[0, 8]
+    np.testing.assert_allclose(formula.softmax(np.asarray(logits, float)), chances, atol=1e-5)
 
     words = run(r"```python\n( +words = .*?)```").split()
     assert len(words) == 16 and words[:4] == "Anna dog Ben cat".split()
