@@ -45,6 +45,13 @@ def difference_step_equal(model):
     return dict(zip(names, map(task_2.share_right, answers)))
 
 
+def signal_equal(model):
+    """Make weights of the signal's model equal; return a dict from where to what is right, in a list."""
+    encoder, decoder = {"encoder_layer_1/attention": 0}, {"attention": 0}
+    cases = {"nothing": {}, "encoder": encoder, "decoder": decoder, "both": encoder | decoder}
+    return {name: [task_3.right_with(model, factors)] for name, factors in cases.items()}
+
+
 def report():
     """Print the figures of the last chapter."""
     head = ["", "right"]
@@ -69,7 +76,9 @@ def report():
     measuring.compare_cases(title, head, models, difference_step_equal, *forms, each=True)
     head = ["", "right"]
     measuring.compare("Signal", head, edits.groups(BOTH_EQUAL), task_3.accuracy, "%", each=True)
-    title = "Transformer, four pairs"
+    title, head = "Signal, weights made equal after the training", ["made equal", "right"]
+    measuring.compare_cases(title, head, edits.models(SIGNAL, TEN), signal_equal, "%")
+    title, head = "Transformer, four pairs", ["", "right"]
     measuring.compare(title, head, edits.groups(PATIENCE), transformer.accuracy, "%", each=True)
 
 

@@ -193,25 +193,27 @@ def looks_moved(model):
 def vectors_swapped(model):
     """Return a dict from what is swapped to the fractions of answers: the other pet, the pet of the text.
 
-    The name asked for and another name, where their pets differ, but only for the vectors after the first
-    layer of their two pets, whose words stay, or of all other words (activation patching).
+    The name asked for and another name, where their pets differ and neither is the last, but only for some
+    of the vectors after the first layer (activation patching).
     """
     texts, reference, heads = texts_of(model, 5000), formula.of(model), heads_of(model)
     words, (own, other, different) = texts.words[:, : texts.first + 1], places_of(texts)
-    samples = np.arange(len(words))
+    samples, counted = np.arange(len(words)), different & (np.maximum(own, other) < texts.first - 1)
     text = words.copy()
     text[samples, own - 1], text[samples, other - 1] = words[samples, other - 1], words[samples, own - 1]
-    at_pets = np.zeros((*words.shape, 1), bool)
-    at_pets[samples, own] = at_pets[samples, other] = True
     mine, changed = (reference.block("block_1", reference.embed_words(each), heads) for each in (words, text))
-    found = {}
-    for label, vectors in {
-        "their pets": np.where(at_pets, changed, mine),
-        "all other words": np.where(at_pets, mine, changed),
+    question, found = np.full_like(own, texts.first), {}
+    for label, places in {
+        "their pets": (own, other),
+        "the words after their pets": (own + 1, other + 1),
+        "the question": (question,),
     }.items():
-        chances = reference.next_words(reference.block("block_2", vectors, heads))[different, -1]
+        vectors = mine.copy()
+        for place in places:
+            vectors[samples, place] = changed[samples, place]
+        chances = reference.next_words(reference.block("block_2", vectors, heads))[counted, -1]
         answers = chances.argmax(axis=-1)
-        found[label] = [(answers == words[samples, place][different]).mean() for place in (other, own)]
+        found[label] = [(answers == words[samples, place][counted]).mean() for place in (other, own)]
     return found
 
 
@@ -248,9 +250,9 @@ def report_moved():
         head = ["moved", "says the other pet", "says the pet of the text"]
         title = f"Moved, {name}, {len(models)} models"
         measuring.compare_cases(title, head, models, looks_moved, "%", "%", each=True)
+        head[0], title = "swapped between the layers, the vectors of", f"Vectors swapped, {name}"
+        measuring.compare_cases(title, head, models, vectors_swapped, "%", "%", each=True)
     models = learnt["four heads"]
-    head = ["swapped between the layers, the vectors of", "says the other pet", "says the pet of the text"]
-    measuring.compare_cases("Vectors swapped", head, models, vectors_swapped, "%", "%", each=True)
     measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_equal, "%")
 
 
