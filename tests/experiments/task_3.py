@@ -134,7 +134,7 @@ def positions(model):
 
 
 def with_mark_moved(model):
-    """Return a dict from what becomes of the positional vectors, and which letter counts, to what is right."""
+    """Return a dict from what is done to positional vectors, and the step of the signal, to what is right."""
     vectors = model.positional_encoding.numpy().astype(float)
 
     def right(*order, signal=0):
