@@ -39,15 +39,6 @@ def report():
     models, beside = edits.models(setup(), TEN), {"Task 1": edits.models(setup(), TWENTY)}
     head = ["", "this project: right"]
     measuring.compare("Beside the original", head, beside, accuracy, "%", each=True)
-    head = ["", "all sequences", "no letter six times or more", "some letter is", "of all errors, there"]
-    title, forms = f"Where it errs (some letter is in {share_with_six():.2%})", ["%"] * 4
-    measuring.compare(title, head, edits.groups(TRAINED), where_it_errs, *forms, each=True)
-    for label, row in edits.groups(TRAINED).items():
-        ten = [model(measuring.spell(TASK, "A" * 10).inputs)[0].numpy()[0].argmax(axis=-1) for model in row]
-        print(f"\nWhat the models after {label} answer to ten 'A's: {in_words(ten)}")
-    rows = [[count, *row] for count, row in enumerate(readout(models))]
-    head = ["'A's", *range(11)]
-    measuring.table("The probability of each answer, by the number of 'A's, a mean over models", head, rows)
     checkpoints = [next(edits.folder(setup("A"), seed).glob("*.npz")) for seed in TEN]
     bright = [programs.load_model(edits.load(TASK), path) for path in checkpoints]
     head = ["its own letter's weight, as a multiple of", "a blank's", "another letter's", "sequences right"]
@@ -82,7 +73,20 @@ def report():
     measuring.compare("Held back, and not", head, edits.groups(DELAYED), accuracy, "%")
 
 
-REPORTS = {"task_1": report}
+def report_errors():
+    """Print where the model errs, and how it reads a count."""
+    head = ["", "all sequences", "no letter six times or more", "some letter is", "of all errors, there"]
+    title, forms = f"Where it errs (some letter is in {share_with_six():.2%})", ["%"] * 4
+    measuring.compare(title, head, edits.groups(TRAINED), where_it_errs, *forms, each=True)
+    for label, row in edits.groups(TRAINED).items():
+        ten = [model(measuring.spell(TASK, "A" * 10).inputs)[0].numpy()[0].argmax(axis=-1) for model in row]
+        print(f"\nWhat the models after {label} answer to ten 'A's: {in_words(ten)}")
+    rows = [[count, *row] for count, row in enumerate(readout(edits.models(setup(), TEN)))]
+    head = ["'A's", *range(11)]
+    measuring.table("The probability of each answer, by the number of 'A's, a mean over models", head, rows)
+
+
+REPORTS = {"task_1": report, "task_1_errors": report_errors}
 
 
 def ratios(model):

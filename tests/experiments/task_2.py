@@ -41,13 +41,18 @@ def report():
     head, groups = ["", "this project: right"], edits.groups(BESIDE)
     measuring.compare("Beside the original", head, groups, lambda model: accuracy(model)[:1], "%", each=True)
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
-    head = ["", "sequences right", "a count wrong", "ties wrong", "other differences wrong", "loss"]
-    groups, forms = edits.groups(BOUGHT), [*["%"] * 4, "{:.2f}"]
-    measuring.compare("What self-attention buys", head, groups, errors, *forms, each=True)
     head, groups = ["the difference step has read nothing", *MEASURES], edits.groups(NEEDED)
     measuring.compare("When attending to others is needed", head, groups, accuracy, *["%"] * 3, each=True)
     title, asking = "The weights of all output steps are changed", edits.models(ASKING, TEN)
     measuring.compare_cases(title, ["changed", *MEASURES], asking, with_other_weights, *["%"] * 3)
+
+
+def report_asking():
+    """Print what self-attention buys, and what the difference step asks for and reads."""
+    head = ["", "sequences right", "a count wrong", "ties wrong", "other differences wrong", "loss"]
+    groups, forms = edits.groups(BOUGHT), [*["%"] * 4, "{:.2f}"]
+    measuring.compare("What self-attention buys", head, groups, errors, *forms, each=True)
+    asking = edits.models(ASKING, TEN)
     head = ["state", "length", "score with itself", "highest with another", "is highest with itself"]
     measuring.compare_cases("States and scores", head, asking, fits, *["{:.1f}"] * 3, "%")
     head = ["A ≠ B: frozen at their means", "the larger count gets more weight than the smaller"]
@@ -70,7 +75,7 @@ def report_expected():
     measuring.compare("The difference step's weights", head, rows, on_counts, *["{:.2f}"] * 4, "%")
 
 
-REPORTS = {"task_2": report, "task_2_expected": report_expected}
+REPORTS = {"task_2": report, "task_2_asking": report_asking, "task_2_expected": report_expected}
 
 # The hidden states of a sequence are a vector for each output step: the counts of 'A', 'B', 'C', then step 3.
 

@@ -47,22 +47,12 @@ def report():
     measuring.compare("Beside the original", head, groups, accuracy, "%", each=True)
     for title, rows in TABLES.items():
         measuring.compare(title, ["", "right"], edits.groups(rows), accuracy, "%", each=True)
-    models = edits.models(POSITIONS, FORTY)
-    first, others, *right = zip(*map(positions, models), strict=True)
-    rows = [["length of the first vector", measuring.summary(first)]]
-    rows += [["mean length of the other ten", measuring.summary(others)]]
-    rows += [["as it is: right", measuring.summary(right[0], "%")]]
-    rows += [["one vector for positions 1 to 10: right", measuring.summary(right[1], "%")]]
-    measuring.table("Positional vectors", ["`--pos_enc`, forty runs", ""], rows)
-    head = ["positional vectors", "counts the letter of", "right"]
-    rows = [with_mark_moved(model) for model in models[:10]]
-    rows = [[*names, measuring.summary([row[names] for row in rows], "%")] for names in rows[0]]
-    measuring.table("The mark is moved", head, rows)
-    models = models[:20]
     head = ["", "like it / another", "decoder on the signal"]
     measuring.compare("The signal's row", head, edits.groups(STEPS), signal_row, *["{:.2f}"] * 2)
     changed = {"nothing": {}, "decoder: equal weights": {"attention": 0}}
     changed["encoder: equal weights"] = {"encoder_layer_1/attention": 0}
+
+    models = edits.models(POSITIONS, TWENTY)
 
     def with_each(model):
         return {name: [100 * right_with(model, factors)] for name, factors in changed.items()}
@@ -75,13 +65,28 @@ def report():
     measuring.table(f"Without an encoder layer, changed, `{BARE}`", ["", "right"], rows)
 
 
+def report_mark():
+    """Print how long the positional vectors are, and what follows the first of them."""
+    models = edits.models(POSITIONS, FORTY)
+    first, others, *right = zip(*map(positions, models), strict=True)
+    rows = [["length of the first vector", measuring.summary(first)]]
+    rows += [["mean length of the other ten", measuring.summary(others)]]
+    rows += [["as it is: right", measuring.summary(right[0], "%")]]
+    rows += [["one vector for positions 1 to 10: right", measuring.summary(right[1], "%")]]
+    measuring.table("Positional vectors", ["`--pos_enc`, forty runs", ""], rows)
+    head = ["positional vectors", "counts the letter of", "right"]
+    rows = [with_mark_moved(model) for model in models[:10]]
+    rows = [[*names, measuring.summary([row[names] for row in rows], "%")] for names in rows[0]]
+    measuring.table("The mark is moved", head, rows)
+
+
 def report_layers():
     """Print what one and six encoder layers do."""
     head = ["encoder layers", "right", "least weight", "most weight", "made equal"]
     measuring.compare("More layers", head, edits.groups(LAYERS), look, "%", *["{:.2f}"] * 2, "%", each=True)
 
 
-REPORTS = {"task_3": report, "task_3_layers": report_layers}
+REPORTS = {"task_3": report, "task_3_mark": report_mark, "task_3_layers": report_layers}
 
 
 def bound(max_len=10, vocab_size=3):
