@@ -20,7 +20,6 @@ BOUGHT = {  # The rows of the tables: what the page calls them, what is trained,
     "`--self_att`, 1,000 steps": (ASKING, TEN),
     "plain, 4,000 steps": (setup(flags="--steps 4000"), TEN),
     "A: only to itself, 4,000 steps": (setup("A", flags="--self_att --steps 4000"), TEN),
-    "`--self_att`, 4,000 steps": (setup(flags="--self_att --steps 4000"), TEN),
 }
 NEEDED = {
     "F+A: only to itself": (setup("F+A"), TEN),
