@@ -146,24 +146,20 @@ def with_mark_moved(model):
     """Return a dict from what is done to positional vectors, and the step of the signal, to what is right."""
     vectors = model.positional_encoding.numpy().astype(float)
 
-    def right(*order, signal=0):
+    def exchanged(first, second, signal):
+        order = [*range(11)]
+        order[first], order[second] = second, first
         return right_with(model, positions=vectors[:, order], signal=signal)
 
-    moved = []
-    for step in range(1, 11):
-        order = [*range(11)]
-        order[0], order[step] = step, 0
-        moved.append(right(*order, signal=step))
-        if step == 5:
-            unmoved = right(*order)
+    moved = [exchanged(0, step, step) for step in range(1, 11)]
     without = vectors.copy()
     without[:, 0] = vectors[:, 1:].mean(axis=1)
     return {
-        ("as they are", "step 0"): right(*range(11)),
+        ("as they are", "step 0"): exchanged(0, 0, 0),
         ("0 and 5 exchanged", "step 5"): moved[4],
-        ("0 and 5 exchanged", "step 0"): unmoved,
+        ("0 and 5 exchanged", "step 0"): exchanged(0, 5, 0),
         ("0 and 1 exchanged, or 0 and 2, … or 0 and 10", "step 1, 2, … or 10, the worst"): min(moved),
-        ("3 and 7 exchanged, a control", "step 0"): right(0, 1, 2, 7, 4, 5, 6, 3, 8, 9, 10),
+        ("3 and 7 exchanged, a control", "step 0"): exchanged(3, 7, 0),
         ("no mark: the mean of the others in place of 0", "step 0"): right_with(model, positions=without),
     }
 
