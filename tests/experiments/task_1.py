@@ -81,7 +81,8 @@ def report_errors():
     for label, row in edits.groups(TRAINED).items():
         ten = [model(measuring.spell(TASK, "A" * 10).inputs)[0].numpy()[0].argmax(axis=-1) for model in row]
         print(f"\nWhat the models after {label} answer to ten 'A's: {in_words(ten)}")
-    rows = [[count, *row] for count, row in enumerate(readout(edits.models(setup(), TEN)))]
+    chances = readout(edits.models(setup(), TEN))
+    rows = [[count, *map("{:.2f}".format, row)] for count, row in enumerate(chances)]
     head = ["'A's", *range(11)]
     measuring.table("The probability of each answer, by the number of 'A's, a mean over models", head, rows)
 

@@ -20,7 +20,6 @@ BOUGHT = {  # The rows of the tables: what the page calls them, what is trained,
     "`--self_att`, 1,000 steps": (ASKING, TEN),
     "plain, 4,000 steps": (setup(flags="--steps 4000"), TEN),
     "A: only to itself, 4,000 steps": (setup("A", flags="--self_att --steps 4000"), TEN),
-    "`--self_att`, 4,000 steps": (setup(flags="--self_att --steps 4000"), TEN),
 }
 NEEDED = {
     "F+A: only to itself": (setup("F+A"), TEN),
@@ -43,8 +42,6 @@ def report():
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
     head, groups = ["the difference step has read nothing", *MEASURES], edits.groups(NEEDED)
     measuring.compare("When attending to others is needed", head, groups, accuracy, *["%"] * 3, each=True)
-    title, asking = "The weights of all output steps are changed", edits.models(ASKING, TEN)
-    measuring.compare_cases(title, ["changed", *MEASURES], asking, with_other_weights, *["%"] * 3)
 
 
 def report_asking():
@@ -161,13 +158,6 @@ def chances_with(model, states, weights):
 def answers_with(model, states, weights):
     """Return a model's answers, int (batch, 4), as `chances_with` does."""
     return chances_with(model, states, weights).argmax(axis=-1)
-
-
-def with_other_weights(model):
-    """Make all weights equal; return a dict from the change to what is right."""
-    states = first_states(model)
-    changes = {"nothing": all_weights(states), "all weights equal": np.full((4, 4), 0.25)}
-    return {name: share_right(answers_with(model, states, weights)) for name, weights in changes.items()}
 
 
 def fits(model):
