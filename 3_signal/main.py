@@ -343,8 +343,9 @@ def draw_losses(losses, path):
 def draw_heatmap(title, weights, rows, columns, path):
     """Draw attention weights, float (queries, keys); rows and columns are lists of names."""
     width = max(0.6 * len(columns), max(map(len, title.split("\n"))) / 7 - 3)  # Room for the longest line.
-    size = np.minimum((width, 0.6 * len(rows)), 14)
-    figure, axes = plt.subplots(figsize=size + (3, 1.8), layout="constrained")
+    size = np.minimum((width, 0.6 * len(rows)), 14) + (3, 1.8)
+    dpi = min(100, *(1300, 620) / size)  # So a window fits a laptop's screen.
+    figure, axes = plt.subplots(figsize=size, dpi=dpi, layout="constrained")
     brightest = min(1, max(2 / len(columns), weights.max()))  # Equal weights get the middle colour.
     image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto")
     figure.colorbar(image, label="Weight")
@@ -363,7 +364,8 @@ def draw_encoder(layers, letters, path):
     """Draw the attention weights of all encoder layers, a list of float (length, length)."""
     columns = min(3, len(layers))
     lines = math.ceil(len(layers) / columns)
-    figure = plt.figure(figsize=(4 * columns + 1, 4.3 * lines), layout="constrained")
+    size = np.array((4 * columns + 1, 4.3 * lines))
+    figure = plt.figure(figsize=size, dpi=min(100, *(1300, 620) / size), layout="constrained")
     brightest = min(1, max(2 / len(letters), np.max(layers)))  # Equal weights get the middle colour.
     named = range(0, len(letters), math.ceil(len(letters) / 15))  # Leave out names that would overlap.
     for layer, weights in enumerate(layers, start=1):
@@ -386,11 +388,10 @@ def draw_norms(norms, path):
 
 
 def save_figure(figure, path):
-    """Write a figure as a PNG file, and prepare its window for plt.show()."""
+    """Write a figure as a PNG file, and name its window."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
     figure.canvas.manager.set_window_title(path.stem.replace("_", " ").capitalize())
-    figure.set_dpi(min(figure.dpi, *(1300, 620) / figure.get_size_inches()))  # Fits a laptop's screen.
     print(f"Plot saved to {shown(path)}.")
 
 

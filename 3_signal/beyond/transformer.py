@@ -382,7 +382,9 @@ def draw_heads(title, heads, words, path):
     columns = min(2, len(heads))
     lines = math.ceil(len(heads) / columns)
     side = 0.25 * max(9, len(words)) + 1.5  # Of a heatmap, in inches.
-    figure = plt.figure(figsize=(columns * side + 1, lines * side + 0.5), layout="constrained")
+    size = np.array((columns * side + 1, lines * side + 0.5))
+    dpi = min(100, *(1300, 620) / size)  # So a window fits a laptop's screen.
+    figure = plt.figure(figsize=size, dpi=dpi, layout="constrained")
     figure.suptitle(title)
     names = [f"{place}: {word}" for place, word in enumerate(words)]
     for head, weights in enumerate(heads, start=1):
@@ -397,11 +399,10 @@ def draw_heads(title, heads, words, path):
 
 
 def save_figure(figure, path):
-    """Write a figure as a PNG file, and prepare its window for plt.show()."""
+    """Write a figure as a PNG file, and name its window."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
     figure.canvas.manager.set_window_title(path.stem.replace("_", " ").capitalize())
-    figure.set_dpi(min(figure.dpi, *(1300, 620) / figure.get_size_inches()))  # Fits a laptop's screen.
     print(f"Plot saved to {shown(path)}.")
 
 
