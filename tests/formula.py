@@ -84,10 +84,6 @@ class Model:
             decoding = self.attend("self_attention", decoding, decoding)
         return softmax(self.dense("logits_layer", decoding))
 
-    def answers(self, decoded):
-        """Return what the last layer says to what it reads, int (..., outputs)."""
-        return self.dense("logits_layer", decoded).argmax(axis=-1)
-
     def embed_words(self, words):
         """Return a vector for each of the words of a transformer, int (..., length), with its position's."""
         return self.arrays["embedding/embeddings"][words] + self.arrays["positions"][0, : np.shape(words)[-1]]

@@ -6,13 +6,15 @@ import textwrap
 import numpy as np
 import program
 import pytest
-from experiments import edits, measuring, programs, task_1, task_2, task_3, transformer
+from experiments import edits, last_chapter, measuring, programs, task_1, task_2, task_3, transformer
 
 CHAPTER = (program.BEYOND / "did_it_need_to_choose.md").read_text(encoding="utf-8")
-JOINED = {(setup.task, setup.edit) for module in (task_1, task_2, task_3, transformer)
+JOINED = {(setup.task, setup.edit) for module in (task_1, task_2, task_3, transformer, last_chapter)
           for setup, _ in module.SETUPS if "+" in (setup.edit or "")}  # fmt: skip
-EDITS = [(task, letter) for task in program.SCRIPTS for letter in edits.read(task) if letter != "G"]
-EDITS += [("transformer", "G 1"), ("transformer", "G 2"), *sorted(JOINED, key=str)]  # G has a number.
+NUMBERS = {(1, "B"): ["B 100"], ("transformer", "G"): ["G 1", "G 2"]}  # Those in which one chooses a number.
+EDITS = [(task, edit) for task in program.SCRIPTS for letter in edits.read(task)
+         for edit in NUMBERS.get((task, letter), [letter])]  # fmt: skip
+EDITS += sorted(JOINED, key=str)
 OWN = {1: {}, 2: {"self_att": True}, 3: {"pos_enc": True, "enc_layers": 1}}
 
 

@@ -389,7 +389,8 @@ def draw_heads(title, heads, words, path):
     names = [f"{place}: {word}" for place, word in enumerate(words)]
     for head, weights in enumerate(heads, start=1):
         axes = figure.add_subplot(lines, columns, head, title=f"Head {head}")
-        image = axes.imshow(weights, vmin=0, vmax=1)
+        earlier = np.tri(len(words), dtype=bool)
+        image = axes.imshow(np.where(earlier, weights, np.nan), vmin=0, vmax=1)  # Later words stay empty.
         axes.set_xticks(range(len(words)), names, rotation=90)
         axes.set_yticks(range(len(words)), names)
     figure.colorbar(image, ax=figure.axes, label="Weight", shrink=0.5)

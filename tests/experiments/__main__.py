@@ -12,9 +12,9 @@ import contextlib
 import io
 import sys
 
-from . import edits, measuring, task_1, task_2, task_3, transformer
+from . import edits, last_chapter, measuring, task_1, task_2, task_3, transformer
 
-TASKS = {"1": task_1, "2": task_2, "3": task_3, "transformer": transformer}
+TASKS = {"1": task_1, "2": task_2, "3": task_3, "transformer": transformer, "last_chapter": last_chapter}
 
 
 def seeds(text):
@@ -31,8 +31,8 @@ def main():
     parser.add_argument("--seeds", type=seeds, default="1-10", help="with --only: these (%(default)s)")
     arguments = parser.parse_args()
     if arguments.only:
-        if not arguments.task:
-            parser.error("--only needs --task")
+        if arguments.task in (None, "last_chapter"):
+            parser.error("--only needs the --task of its program")
         module = TASKS[arguments.task]
         rows = [setup for setup, _ in module.SETUPS if setup.edit == arguments.only]
         row = {arguments.only: ((rows or [module.setup(arguments.only)])[0], arguments.seeds)}

@@ -1,8 +1,8 @@
-"""The edits of the programs: read from the page of experiments, applied, trained.
+"""The edits of the programs: read from the folder edits/, applied, trained.
 
-Each has a fold, `<details><summary>A: its name</summary>`, with one block of diff: lines with "-" go, with
-"+" come, with a space stay, and "@@" starts another place. An edit with a number to choose has the word
-NUMBER in its place; "G 1" is the edit G with 1 there, "A+F" the edit A and then F.
+Each is a file that says what it is and then how to make it: lines with "-" go, with "+" come, with a space
+stay, and "@@" starts a place. An edit with a number to choose has the word NUMBER in its place; "G 1" is
+the edit G with 1 there, "A+F" the edit A and then F.
 """
 
 import collections
@@ -16,12 +16,7 @@ import types
 
 from . import programs
 
-PAGE = programs.BEYOND / "experiments.md"
-FOLD = re.compile(
-    r"^<details><summary>([^:<]+): .*?</summary>\n\n```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL
-)
-HEADINGS = {task: f"\n## The edits of Task {task}\n" for task in programs.FOLDERS}
-HEADINGS["transformer"] = "\n## The edits of the transformer\n"
+EDITS = pathlib.Path(__file__).with_suffix("")
 MODELS = pathlib.Path(__file__).with_name("models")
 
 # What is trained: one of programs.SCRIPTS, an edit (str) or None, flags such as "--lr 0.003".
@@ -30,8 +25,8 @@ Setup = collections.namedtuple("Setup", "task edit flags", defaults=(None, ""))
 
 def read(task):
     """Return the edits of a program, a dict from their letters to their diffs."""
-    _, _, section = PAGE.read_text(encoding="utf-8").partition(HEADINGS[task])
-    return dict(FOLD.findall(section.partition("\n## ")[0]))
+    files = sorted((EDITS / (f"task_{task}" if task in programs.FOLDERS else task)).glob("*.diff"))
+    return {file.stem: file.read_text(encoding="utf-8").partition("\n\n")[2] for file in files}
 
 
 def apply(source, diff):
@@ -51,7 +46,7 @@ def program(task, edit=None):
     for part in edit.split("+") if edit else []:
         name, _, number = part.partition(" ")
         if name not in read(task):
-            sys.exit(f"experiments: error: {PAGE.name} has no edit {name} of {programs.SCRIPTS[task]}")
+            sys.exit(f"experiments: error: there is no edit {name} of {programs.SCRIPTS[task]} in {EDITS}")
         source = apply(source, read(task)[name].replace("NUMBER", number))
     return source
 

@@ -77,10 +77,11 @@ def compare(title, head, groups, measure, *forms, each=False):
             print(f"- {label}: {' '.join(f'{100 * number:.1f}' for number in np.sort(first))}", flush=True)
 
 
-def compare_cases(title, head, group, measure, *forms):
+def compare_cases(title, head, group, measure, *forms, each=False):
     """Print a table as `compare` does, with a row for each name in the dict that is measured."""
     measured = [measure(member) for member in group]
-    compare(title, head, {name: [cases[name] for cases in measured] for name in measured[0]}, list, *forms)
+    groups = {name: [cases[name] for cases in measured] for name in measured[0]}
+    compare(title, head, groups, list, *forms, each=each)
 
 
 def write(name, text):

@@ -66,9 +66,15 @@ def write_parts(page, across, down, *parts):
     page.add_artist(box)
 
 
-def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, full=1):
-    """Draw a vector or a matrix as cells with their numbers, the stronger in colour the nearer to `full`."""
+def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, full=1, digits=None):
+    """Draw a vector or a matrix as cells with their numbers, the stronger in colour the nearer to `full`.
+
+    Where there is nan, there is no cell. Without digits after the point, numbers are written as on a page.
+    """
     for (row, column), number in np.ndenumerate(np.atleast_2d(np.asarray(numbers, dtype=float))):
+        if np.isnan(number):
+            continue
+        text = short(number) if digits is None else f"{number:.{digits}f}".replace("-", "−")
         strength = 0 if np.isinf(number) else min(1, abs(number) / full) ** 0.7
         pale, strong = map(np.array, map(matplotlib.colors.to_rgb, (PALE, colour)))
         shade = pale + strength * (strong - pale)
@@ -76,9 +82,9 @@ def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, f
         corner = left + column * side + 0.03, top + row * side + 0.03
         page.add_patch(Rectangle(corner, side - 0.06, side - 0.06, facecolor=face, edgecolor=edge, lw=3))
         dark = number >= 0 and shade @ (0.299, 0.587, 0.114) < 0.6
-        look = {"weight": "bold" if strength else "normal", "size": 21 if len(short(number)) > 3 else 25}
+        look = {"weight": "bold" if strength else "normal", "size": 21 if len(text) > 3 else 25}
         middle = left + (column + 0.5) * side, top + (row + 0.5) * side
-        write(page, *middle, short(number), "white" if dark else INK, **look)
+        write(page, *middle, text, "white" if dark else INK, **look)
     for column, name in enumerate(names):
         write(page, left + (column + 0.5) * side, top - 0.35, name, GREY, size=23)
     for row, name in enumerate(rows):
@@ -172,20 +178,21 @@ def two_arrows():
     _, planes = pyplot.subplots(1, 4, figsize=(16, 6), layout="constrained")
     titles = "similar direction", "at right angles", "opposite", "twice as long"
     query, keys = (3, 1), ((2, 2), (-1, 3), (-3, -1), (4, 4))
-    for plane, title, key in zip(planes, titles, keys):
+    places = (1.4, 3.1), (1.3, 3), (-1.7, 1.2), (1.1, 3.4)  # Of the names of the keys.
+    for plane, title, key, above in zip(planes, titles, keys, places):
         plane.set(xlim=(-3.3, 4.3), ylim=(-3.3, 4.3), xticks=range(-3, 5), yticks=range(-3, 5), aspect=1)
         plane.tick_params(length=0, labelbottom=False, labelleft=False)
         plane.spines[:].set_visible(False)
         plane.grid(color="#e4e4e4", linewidth=1.5)
         plane.axhline(0, color=LINE, linewidth=2)
         plane.axvline(0, color=LINE, linewidth=2)
-        for vector, colour in ((key, KEY), (query, QUERY)):
+        for vector, colour, place in ((key, KEY, above), (query, QUERY, (2.6, -1.1))):
             draw_arrow(plane, (0, 0), vector, colour, width=6)
+            name = f"{'query' if vector == query else 'key'}\n({short(vector[0])}, {short(vector[1])})"
+            write(plane, *place, name, colour, weight="bold", linespacing=1.1)
         plane.set_title(title, weight="bold", pad=12)
         first, second = (short(number) if number > 0 else f"({short(number)})" for number in key)
         plane.set_xlabel(f"3 · {first} + 1 · {second}\n= {short(np.dot(query, key))}", linespacing=1.5)
-    write(planes[0], 2.8, -0.7, "query", QUERY, weight="bold")
-    write(planes[0], 1.8, 2.6, "key", KEY, weight="bold")
 
 
 def draw_bars(plane, heights, names, colour):
@@ -219,25 +226,6 @@ FEATURES, ASKED = ("woman", "action", "Anna"), ("who?", "what?")
 W_Q = np.array([(4, 0), (3, 0), (-4, 2)])
 W_K = np.array([(0, 0), (0, 1), (1, 0)])
 W_V = np.array([(0, 0, 0), (0, 1, 0), (0, 0, 1)])
-
-
-def grid_times_vector():
-    """Draw how W_Q makes the queries of two words: a 1 picks a row, and two of them add two rows."""
-    page, side = new_page(6.9), 1.2
-    for left, word in ((1.7, "she"), (9, "Anna")):
-        vector, grid = np.array(WORDS[word]), left + 2
-        write(page, left + side / 2, 0.5, word, weight="bold")
-        write(page, grid + side, 0.5, "W_Q", weight="bold")
-        for row, number in enumerate(vector):
-            down = 1.4 + row * side
-            draw_cells(page, left, down, [number], GREY, rows=[FEATURES[row]], side=side)
-            write(page, left + 1.6, down + side / 2, "×")
-            draw_cells(page, grid, down, W_Q[row], QUERY, () if row else ASKED, (), side, 4 if number else 60)
-        page.plot((grid, grid + 2 * side), (5.15, 5.15), color=INK, linewidth=2.5)
-        draw_cells(page, grid, 5.3, vector @ W_Q, QUERY, rows=[""], side=side, full=4)
-        write(page, grid - 0.25, 5.9, "query", QUERY, "right", weight="bold")
-        asked = ASKED[(vector @ W_Q).argmax()]
-        write(page, grid + 2 * side + 0.3, 5.9, f"asks: {asked}", side="left")
 
 
 def she():
@@ -311,7 +299,8 @@ def mask():
     """Draw what a causal mask makes of the scores of three words: 1.4 where they are equal, else 0."""
     page, scores = new_page(4.7), 1.4 * np.array([(1, 0, 1), (0, 1, 0), (1, 0, 1)])
     masked = np.where(np.tri(3, dtype=bool), scores, -np.inf)
-    grids = {"scores": scores, "no later words": masked, "weights": formula.softmax(masked)}
+    weights = np.where(np.tri(3, dtype=bool), formula.softmax(masked), np.nan)
+    grids = {"scores": scores, "no later words": masked, "weights": weights}
     for left, (title, numbers) in zip((1.2, 7, 12.8), grids.items()):
         colour = WEIGHT if title == "weights" else GREY
         write(page, left + 1.35, 0.4, title, colour, weight="bold")
@@ -378,8 +367,8 @@ def draw_model(*rows):
     """Draw a model from the logits down to the input, with an arrow upwards from each vector of a row.
 
     Each row is a tuple of what stands before it, texts with their colours, and its kind: a "layer" of these
-    texts; "texts" or "vectors" in columns, these in the colours of what they are used as; or an "attention"
-    with weights and the query that is shown.
+    texts; "texts" or "vectors" in columns, these in the colours of what they are used as; "queries" that come
+    from the side of what is below; or an "attention" with weights and the query that is shown.
     """
     page, pitch, count = new_page(1.1 * len(rows)), 1.1, 0
     for place in reversed(range(len(rows))):
@@ -389,7 +378,8 @@ def draw_model(*rows):
             write(page, 0.2, down + 0.53 * (line - (len(names) - 1) / 2), text, colour, "left", **look)
         if kind == "attention":
             count, keys = content[0].shape
-            lines = down + pitch - 0.35, down - pitch + 0.35
+            beside = place and rows[place - 1][1] == "queries"
+            lines = down + pitch - 0.35, down - pitch + (0.05 if beside else 0.35)
             draw_attention(page, columns(keys), columns(count), *content, *lines, numbers=False)
             continue
         if kind == "layer":
@@ -401,9 +391,14 @@ def draw_model(*rows):
             if kind == "texts":
                 write_parts(page, across, down, *text)
                 continue
-            draw_box(page, across, down, text, INK, wide, 0.65, fill="none")
+            if kind == "queries":
+                page.plot(across, down - 0.1, "o", color=WEIGHT, markersize=13, zorder=6)
+                draw_arrow(page, (across - 0.5, down - 0.1), (across - 0.12, down - 0.1), INK, width=2.5)
+                across, wide = across - 1.25, 1.5
+            middle = down - 0.1 * (kind == "queries")
+            draw_box(page, across, middle, text, INK, wide, 0.65, fill="none")
             for number, colour in enumerate(content[1]):
-                corner = across - wide / 2 + number * wide / len(content[1]), down - 0.325
+                corner = across - wide / 2 + number * wide / len(content[1]), middle - 0.325
                 page.add_patch(Rectangle(corner, wide / len(content[1]), 0.65, color=colour, alpha=0.5, lw=0))
         if place and rows[place - 1][1] != "attention":
             for across in columns(count):
@@ -427,10 +422,11 @@ def of_logits(answers):
 def of_counting(names, shown, asks, used_as):
     """Return the rows of a model of Task 1 from its hidden states down."""
     weights = formula.softmax([[1.4 * (letter == asks) for letter in "AB␣BC"]] * len(names))
+    asked = [name.split()[-1] if "count" in name else name[3:] for name in names]
     return (
         ((("hidden states", INK), (f"{len(names)} × 64", GREY)), "vectors", names, used_as),
         SUM,
-        ((("queries, learnt", QUERY), (f"{len(names)} × 64", GREY)), "vectors", names, [QUERY]),
+        ((("queries, learnt", QUERY), (f"{len(names)} × 64", GREY)), "queries", asked, [QUERY]),
         ((("weights", WEIGHT), (f"{len(names)} × 5", GREY)), "attention", weights, shown),
         ((("keys", KEY), ("= values", VALUE)), "vectors", [""] * 5, [KEY, VALUE]),
         DENSE,
@@ -459,7 +455,7 @@ def signal_model():
         of_logits([4]),
         DENSE,
         SUM,
-        ((("query, learnt", QUERY), ("1 × 64", GREY)), "vectors", [""], [QUERY]),
+        ((("query, learnt", QUERY), ("1 × 64", GREY)), "queries", [""], [QUERY]),
         ((("weights", WEIGHT), ("1 × 11", GREY)), "attention", formula.softmax(2 * np.eye(1, 11)), 0),
         ((("keys", KEY), ("= values", VALUE)), "vectors", [""] * 11, [KEY, VALUE]),
         (ENCODER, "layer", ("+ dense, ReLU, dense → layer norm", INK)),
@@ -538,6 +534,11 @@ def draw_heatmap(plane, weights, columns, rows, numbers=True, **look):
         plane.text(column, row, short(weight), color=colour, ha="center", va="center", size=21)
 
 
+def of_page(name):
+    """Return a model of the page to play with by its formula."""
+    return formula.Model(programs.read(play.FOLDER / "checkpoints" / f"{name}.npz")[0])
+
+
 def lineup():
     """Draw three heatmaps of one sequence without their names: flat, learnt, nearly perfect."""
     _, planes = pyplot.subplots(3, 1, figsize=(16, 15), layout="constrained")
@@ -549,18 +550,60 @@ def lineup():
 
 
 def counting_curve():
-    """Draw how the total weight of output step 0 on 'A' grows with their number: formula and measured."""
+    """Draw how output step 0 counts: its total weight on 'A' grows with their number, and it reads that."""
     models, points = edits.models(task_1.setup(), TEN), np.arange(11)
+    chances = task_1.readout(models)
     ratios = np.log([task_1.ratios(model) for model in models])
-    titles = "How a weight counts", "How many of the ten letters are 'A's", "Total weight on the 'A's"
-    plane = new_chart(*titles, xticks=points, xlim=(-0.3, 10.3), ylim=(-0.03, 1.05))
+    _, (plane, read) = pyplot.subplots(1, 2, figsize=(16, 8.6), layout="constrained")
+    plane.set(xticks=points, xlim=(-0.4, 10.4), ylim=(-0.03, 1.05), axisbelow=True)
+    plane.set_title("The weight on the 'A's", weight="bold", color=WEIGHT, pad=20)
+    plane.grid(color="#e4e4e4", linewidth=1.5)
     plane.plot(points, points / 10, "--", color=GREY, linewidth=3)
     curve = task_1.weight_formula(points, *np.exp(np.median(ratios, axis=0)))
     plane.plot(points, curve, color=WEIGHT, linewidth=4)
     for model in models:
-        plane.plot(points, task_1.weight_by_count(model), "o", mfc="none", mec=INK, markersize=13)
-    write(plane, 6.2, 0.5, "equal weights", GREY, "left")
-    write(plane, 3.2, 0.76, "the formula (line),\nten models (circles)", WEIGHT, "right", weight="bold")
+        plane.plot(points, task_1.weight_by_count(model), "o", mfc="none", mec=INK, markersize=11)
+    write(plane, 10, 0.42, "equal weights", GREY, "right")
+    write(plane, 10, 0.13, "line: the formula\ncircles: ten models", WEIGHT, "right", weight="bold")
+    greens = matplotlib.colors.LinearSegmentedColormap.from_list("green", ("white", VALUE))
+    read.imshow(chances.T, origin="lower", cmap=greens, vmin=0, vmax=1, aspect="auto")
+    read.set(xticks=points, yticks=points)
+    read.set_title("How probable each answer is", weight="bold", color=VALUE, pad=20)
+    read.set_ylabel("Answer; framed: the right one")
+    read.set_xticks(points - 0.5, minor=True)
+    read.set_yticks(points - 0.5, minor=True)
+    read.grid(which="minor", color="#e4e4e4", linewidth=1.5)
+    read.tick_params(which="minor", length=0)
+    for (count, answer), chance in np.ndenumerate(chances):
+        if chance >= 0.05:
+            colour = "white" if chance > 0.6 else INK
+            write(read, count, answer, short(chance), colour, size=16)
+    for count in points:
+        corner = count - 0.5, count - 0.5
+        read.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=GREY, linewidth=2, zorder=5))
+    for part in (plane, read):
+        part.set_xlabel("How many of the ten letters are 'A's")
+        part.spines[["top", "right"]].set_visible(False)
+
+
+def scores():
+    """Draw the scores of the page's model of Task 2 for its sequence, and what softmax makes of each row."""
+    reference = of_page("difference_self_att")
+    letters = reference.embed(measuring.spell(2, "BBBA ACABB").inputs[0])
+    states = reference.attend("attention", reference.arrays["query"][0], letters)
+    _, weights = formula.attend(states, states, states)
+    page, side, steps = new_page(6.9), 1.3, ("A", "B", "C", "|A − B|")
+    for left, colour, title, numbers, digits in (
+        (1.8, GREY, "scores", states @ states.T / 8, 1),
+        (10.6, WEIGHT, "weights", weights, 2),
+    ):
+        write(page, left + 2 * side, 0.4, title, colour, weight="bold")
+        draw_cells(page, left, 1.6, numbers, colour, side=side, full=numbers.max(), digits=digits)
+        for place, name in enumerate(steps):
+            write(page, left + (place + 0.5) * side, 1.2, name, KEY, weight="bold")
+            write(page, left - 0.25, 1.6 + (place + 0.5) * side, name, QUERY, "right", weight="bold")
+    draw_arrow(page, (7.3, 4.2), (8.6, 4.2))
+    write(page, 7.95, 3.7, "softmax", GREY, size=21)
 
 
 def step_3():
@@ -578,21 +621,21 @@ def step_3():
     write(plane, 4.1, 0.065, "the count of C", GREY, weight="bold")
 
 
-def trace():
-    """Draw what becomes of the first letter's vector: its weights, what it gets, the decoder's weights."""
-    weights = play.weights("signal_pos_enc", measuring.spell(3, SIGNAL).inputs[0])
-    first, (of_decoder,) = weights["encoder_layer_1/attention"][0], weights["attention"]
-    shares = [first[[other == letter for other in SIGNAL]].sum() for letter in "ABC"]
-    _, planes = pyplot.subplots(3, 1, figsize=(16, 12), layout="constrained")
-    parts = (
-        ("1. The first letter attends to all", first, SIGNAL, WEIGHT),
-        ("2. So it gets a mean of the letters", shares, "ABC", VALUE),
-        ("3. The decoder attends to the first letter", of_decoder, SIGNAL, WEIGHT),
-    )
-    for plane, (title, heights, names, colour) in zip(planes, parts):
-        draw_bars(plane, heights, names, colour)
-        plane.set_title(title, loc="left", weight="bold")
-        plane.set_xlim(-0.6, 10.6)
+def mark():
+    """Draw where the decoder of the page's model looks, and what it says, if the mark is on another step."""
+    page, inputs = new_page(5.4), measuring.spell(3, SIGNAL).inputs
+    for top, step in ((0.9, 0), (3.5, 5)):
+        reference, order = of_page("signal_pos_enc"), np.arange(11)
+        order[[0, step]] = order[[step, 0]]
+        reference.arrays["positional_encoding"] = reference.arrays["positional_encoding"][:, order]
+        said = reference.lesson(inputs).argmax(axis=-1)[0, 0]
+        ((weights,),) = reference.weights["attention"]
+        left = 15.8 - 11 * 1.05
+        draw_cells(page, left, top, weights.round(2), WEIGHT, SIGNAL, side=1.05, full=0.4)
+        corner = left + step * 1.05 + 0.2, top - 0.65
+        page.add_patch(Rectangle(corner, 0.65, 0.6, facecolor="none", edgecolor=INK, linewidth=3))
+        write(page, 0.2, top + 0.1, f"the mark on step {step}:", side="left")
+        write(page, 0.2, top + 0.75, f"it says {said}", side="left", weight="bold")
 
 
 def losses():
@@ -717,8 +760,8 @@ def draw_of_programs():
 
 PICTURES = {
     1: (names_and_pets, two_arrows, softmax, counting_model),
-    2: (grid_times_vector, she, words, difference_model),
-    3: (by_hand, clock_hands, trace, signal_model),
+    2: (she, words, difference_model, scores),
+    3: (by_hand, clock_hands, mark, signal_model),
     "transformer": (transformer_by_hand, heads_by_hand, mask, block, recurrent, transformer_model)
     + (transformer_flow, transformer_heads, choosing),
 }

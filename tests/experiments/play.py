@@ -14,7 +14,7 @@ FOLDER = programs.BEYOND / "play"
 MODELS = {  # The page has a title and a task for each of these names.
     "counting": task_1.setup(),
     "counting_equal": task_1.setup("A"),
-    "counting_fixed": task_1.setup("B"),
+    "counting_fixed": task_1.setup("B 100"),
     "difference": task_2.PLAIN,
     "difference_self_att": task_2.ASKING,
     "signal": task_3.PLAIN,

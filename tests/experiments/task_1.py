@@ -14,17 +14,19 @@ TEN, TWENTY = range(1, 11), range(1, 21)
 setup = functools.partial(edits.Setup, TASK)
 
 MAIN, FIXED = "`main.py`", "B: its own letter × 100"
-LINEUP = [setup("A"), setup(), setup("B")]  # The models of the vote.
+LINEUP = [setup("A"), setup(), setup("B 100")]  # The models of the vote.
 PARTS = {
     MAIN: (setup(), TEN),
     "A: equal weights": (setup("A"), TEN),
     "A+F: equal weights, a ReLU in place of layer norm": (setup("A+F"), TEN),
 }
 DELAYED = {"without help": (setup("I"), TEN), "K: equal weights at first": (setup("I+K"), TEN)}
-B_LONG = setup("B", "--steps 8000")
-SETUPS = [(setup(), TWENTY), (setup("B"), TEN), (B_LONG, TEN), *PARTS.values(), *DELAYED.values()]
+B_LONG = setup("B 100", "--steps 8000")
+TRAINED = {"2,000 steps": (setup(), TEN), "8,000 steps": (setup(flags="--steps 8000"), TEN)}
+SETUPS = [(setup(), TWENTY), (setup("B 100"), TEN), (B_LONG, TEN)]
+SETUPS += [row for rows in (PARTS, DELAYED, TRAINED) for row in rows.values()]
 SHOWN = " BC CBBAA "  # The sequence that the page of the task shows.
-FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 1½": 1.5, "× 2": 2, "× 2½": 2.5, "× 3": 3}  # Of the scores.
+FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 2": 2}  # Of the scores.
 
 
 def accuracy(model):
@@ -55,7 +57,7 @@ def report():
     print(f"\nThe formula differs from the mean over the models by {difference:.3f} at most.")
     print_factors(models)
     rows = [[FIXED, *(measuring.summary([accuracy(model)[0] for model in edits.models(each, TEN)], "%")
-                      for each in (setup("B"), B_LONG))]]  # fmt: skip
+                      for each in (setup("B 100"), B_LONG))]]  # fmt: skip
     measuring.table("The line-up", ["sequences right, after", "2,000 steps", "8,000 steps"], rows)
     lengths = (5, 9, 10, 11, 20)
     data = [measuring.new_data(TASK, 4000, seed=length, max_len=length) for length in lengths]
@@ -71,7 +73,21 @@ def report():
     measuring.compare("Held back, and not", head, edits.groups(DELAYED), accuracy, "%")
 
 
-REPORTS = {"task_1": report}
+def report_errors():
+    """Print where the model errs, and how it reads a count."""
+    head = ["", "all sequences", "no letter six times or more", "some letter is", "of all errors, there"]
+    title, forms = f"Where it errs (some letter is in {share_with_six():.2%})", ["%"] * 4
+    measuring.compare(title, head, edits.groups(TRAINED), where_it_errs, *forms, each=True)
+    for label, row in edits.groups(TRAINED).items():
+        ten = [model(measuring.spell(TASK, "A" * 10).inputs)[0].numpy()[0].argmax(axis=-1) for model in row]
+        print(f"\nWhat the models after {label} answer to ten 'A's: {in_words(ten)}")
+    chances = readout(edits.models(setup(), TEN))
+    rows = [[count, *map("{:.2f}".format, row)] for count, row in enumerate(chances)]
+    head = ["'A's", *range(11)]
+    measuring.table("The probability of each answer, by the number of 'A's, a mean over models", head, rows)
+
+
+REPORTS = {"task_1": report, "task_1_errors": report_errors}
 
 
 def ratios(model):
@@ -81,15 +97,41 @@ def ratios(model):
     return np.exp(logarithms[:, 0].mean()), np.exp(logarithms[:, 1:].sum() / 6)
 
 
-def weight_by_count(model, step=0):
-    """Return the mean total weight of an output step on its letter, for each count among ten from 0 to 10."""
-    own, means = step + 1, []
-    rest = np.random.default_rng(0).choice([kind for kind in range(4) if kind != own], (4000, 10))
-    for count in range(11):
-        letters = np.where(np.arange(10) < count, own, rest)
-        weights = model(measuring.given_letters(TASK, letters).inputs)[1].numpy()[:, step]
-        means.append((weights * (letters == own)).sum(axis=-1).mean())
-    return means
+def share_with_six():
+    """Return in what share of all sequences of ten letters one occurs six times or more; only one can."""
+    return 3 * sum(math.comb(10, count) * 3 ** (10 - count) for count in range(6, 11)) / 4**10
+
+
+def where_it_errs(model):
+    """Return the fractions right: of all sequences, of those with no letter six times or more, of the others.
+
+    And what fraction of all errors is made in the last of these.
+    """
+    data = measuring.new_data(TASK)
+    right = (model(data.inputs)[0].numpy().argmax(axis=-1) == data.answers).all(axis=-1)
+    six = (data.answers >= 6).any(axis=-1)
+    return right.mean(), right[~six].mean(), right[six].mean(), six[~right].mean()
+
+
+@functools.cache
+def with_so_many():
+    """Return 4,000 random sequences with each number of 'A's among ten letters, a list of eleven."""
+    rest = np.random.default_rng(0).choice((0, 2, 3), (4000, 10))
+    letters = [np.where(np.arange(10) < count, 1, rest) for count in range(11)]
+    return [measuring.given_letters(TASK, each) for each in letters]
+
+
+def weight_by_count(model):
+    """Return the mean total weight of output step 0 on the 'A's, for each number of them from 0 to 10."""
+    weights = [(model(data.inputs)[1].numpy()[:, 0] * (data.letters == 1)) for data in with_so_many()]
+    return [each.sum(axis=-1).mean() for each in weights]
+
+
+def readout(models):
+    """Return how probable each answer of output step 0 is, float (11, 11), a row for each number of 'A's."""
+    chances = [formula.softmax(model(data.inputs)[0].numpy()[:, 0].astype(float)).mean(axis=0)
+               for model in models for data in with_so_many()]  # fmt: skip
+    return np.reshape(chances, (len(models), 11, 11)).mean(axis=0).round(2)
 
 
 def weight_formula(counts, blank, letter, length=10):
@@ -114,18 +156,6 @@ def with_factor(model, data, factor):
     return reference.lesson(data.inputs).argmax(axis=-1), *reference.weights["attention"]
 
 
-def by_factor(model):
-    """Return what a model answers with each factor, and what the ruler says: both int (factors, samples, 3).
-
-    The ruler says for which count the total weight on the own letter is usual without a factor, or nearest.
-    """
-    data = measuring.new_data(TASK)
-    own = data.letters[:, None] == np.arange(1, 4)[:, None]
-    answers, weights = zip(*(with_factor(model, data, factor) for factor in FACTORS.values()), strict=True)
-    usual = np.array([weight_by_count(model, step) for step in range(3)])
-    return np.array(answers), abs((weights * own).sum(axis=-1)[..., None] - usual).argmin(axis=-1)
-
-
 def in_words(answers):
     """Return how often each answer is given, by the runs in a list of arrays: "4 5 4", "1 1 0 in 2 runs"."""
     counts = collections.Counter(" ".join(map(str, answer)) for answer in answers)
@@ -135,7 +165,7 @@ def in_words(answers):
 
 
 def print_factors(models):
-    """Print what factors at the scores do, and how far the counting curve predicts it."""
+    """Print what factors at the scores do."""
     shown, weights, answers = measuring.spell(TASK, SHOWN), [], []
     for factor in FACTORS.values():
         pairs = [with_factor(model, shown, factor) for model in models]
@@ -143,12 +173,8 @@ def print_factors(models):
         answers.append(in_words(answers[0] for answers, _ in pairs))
     rows = [["weight on the two 'A's", *weights], ["answers", *answers]]
     measuring.table(f"Scores multiplied, {SHOWN!r}", ["scores", *FACTORS], rows)
-    counts, measured = measuring.new_data(TASK).answers, [by_factor(model) for model in models]
-    right = [(answers[0] == counts).all(axis=-1).mean() for answers, _ in measured]
+    data = measuring.new_data(TASK)
+    right = [(with_factor(model, data, 0)[0] == data.answers).all(axis=-1).mean() for model in models]
     print(f"\nRight, scores × 0: {measuring.summary(right, '%')}")
-    same = [[(answers == ruler)[ruler == count].mean() for count in range(11)] for answers, ruler in measured]
-    head = ["the ruler says", *range(11)]
-    measuring.compare("All factors", head, {"the model says the same": same}, list, *["%"] * 11)
-    print("\nThe highest answers:", *(answers.max() for answers, _ in measured))
     short = [with_factor(model, measuring.spell(TASK, "AB BC"), 1)[0][0] for model in models]
     print(f"\nWhat `main.py` answers to AB BC: {in_words(short)}")

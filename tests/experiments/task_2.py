@@ -14,12 +14,15 @@ TEN, TWENTY = range(1, 11), range(1, 21)
 setup = functools.partial(edits.Setup, TASK, flags="--self_att")
 
 PLAIN, ASKING = setup(flags=""), setup()
-RIGHT = {  # The rows of the tables: what the page calls them, what is trained, and the seeds.
+BOUGHT = {  # The rows of the tables: what the page calls them, what is trained, and the seeds.
     "plain, 1,000 steps": (PLAIN, TEN),
+    "A: only to itself, 1,000 steps": (setup("A"), TEN),
     "`--self_att`, 1,000 steps": (ASKING, TEN),
-    "A, 1,000 steps": (setup("A"), TEN),
     "plain, 4,000 steps": (setup(flags="--steps 4000"), TEN),
-    "G: only to itself": (setup("F+A"), TEN),
+    "A: only to itself, 4,000 steps": (setup("A", flags="--self_att --steps 4000"), TEN),
+}
+NEEDED = {
+    "F+A: only to itself": (setup("F+A"), TEN),
     "F: as it learns to": (setup("F"), TEN),
     "F+B, 4,000 steps": (setup("F+B", flags="--self_att --steps 4000"), TEN),
 }
@@ -29,7 +32,7 @@ EXPECTED = {
     "E: learnt, but not to itself": (setup("E"), TEN),
 }
 BESIDE = {"Task 2": (PLAIN, TWENTY), "Task 2 `--self_att`": (ASKING, TWENTY)}
-SETUPS = [*RIGHT.values(), *EXPECTED.values(), *BESIDE.values()]
+SETUPS = [row for rows in (BOUGHT, NEEDED, EXPECTED, BESIDE) for row in rows.values()]
 
 
 def report():
@@ -37,11 +40,25 @@ def report():
     head, groups = ["", "this project: right"], edits.groups(BESIDE)
     measuring.compare("Beside the original", head, groups, lambda model: accuracy(model)[:1], "%", each=True)
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
-    measuring.compare("Right", ["", *MEASURES], edits.groups(RIGHT), accuracy, *["%"] * 3, each=True)
-    title, asking = "The weights of all output steps are changed", edits.models(ASKING, TEN)
-    measuring.compare_cases(title, ["changed", *MEASURES], asking, with_other_weights, *["%"] * 3)
-    head = ["differs: replaced", "measured"]
-    measuring.compare_cases("Activation patching", head, asking, patched, "{:.2f}")
+    head, groups = ["the difference step has read nothing", *MEASURES], edits.groups(NEEDED)
+    measuring.compare("When attending to others is needed", head, groups, accuracy, *["%"] * 3, each=True)
+
+
+def report_asking():
+    """Print what self-attention buys, and what the difference step asks for and reads."""
+    head = ["", "sequences right", "a count wrong", "ties wrong", "other differences wrong", "loss"]
+    groups, forms = edits.groups(BOUGHT), [*["%"] * 4, "{:.2f}"]
+    measuring.compare("What self-attention buys", head, groups, errors, *forms, each=True)
+    asking = edits.models(ASKING, TEN)
+    head = ["state", "length", "score with itself", "highest with another", "is highest with itself"]
+    measuring.compare_cases("States and scores", head, asking, fits, *["{:.1f}"] * 3, "%")
+    head = ["A ≠ B: frozen at their means", "the larger count gets more weight than the smaller"]
+    measuring.compare_cases("Whose state prefers the larger count", head, asking, prefers, "%")
+    head = ["one more of", "whose states are handed over", "the answer changes by", "the expected answer by"]
+    rows = [patched(model) for model in asking]
+    rows = [[*names, *(measuring.summary([row[names][kind] for row in rows], "{:+.2f}") for kind in (0, 1))]
+            for names in rows[0]]  # fmt: skip
+    measuring.table("Activation patching", head, rows)
 
 
 def report_expected():
@@ -52,10 +69,10 @@ def report_expected():
     head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
     head += ["the larger one gets more"]
     rows = {"learnt": groups["learnt"]}
-    measuring.compare("How long it was trained", head, rows, on_counts, *["{:.2f}"] * 4, "%")
+    measuring.compare("The difference step's weights", head, rows, on_counts, *["{:.2f}"] * 4, "%")
 
 
-REPORTS = {"task_2": report, "task_2_expected": report_expected}
+REPORTS = {"task_2": report, "task_2_asking": report_asking, "task_2_expected": report_expected}
 
 # The hidden states of a sequence are a vector for each output step: the counts of 'A', 'B', 'C', then step 3.
 
@@ -83,6 +100,21 @@ def share_right(answers):
 def accuracy(model):
     """Return what a model gets right, as `share_right` does."""
     return share_right(model(cases().inputs)[0].numpy().argmax(axis=-1))
+
+
+def errors(model):
+    """Return the share of sequences that are right, and of those with a wrong count; then three numbers more.
+
+    The share of ties that are wrong, that of other differences, and the loss per output step, in nats.
+    """
+    answers, chances = cases().answers, cases().chances
+    said = formula.softmax(model(cases().inputs)[0].numpy().astype(float))  # The chance of each answer.
+    wrong = said.argmax(axis=-1) != answers
+    ties, a_count = answers[:, 3] == 0, wrong[:, :3].any(axis=1)
+    right, counts = 1 - chances @ wrong.any(axis=1), chances @ a_count
+    shares = [np.average(wrong[kind, 3], weights=chances[kind]) for kind in (ties, ~ties)]
+    of_right = np.take_along_axis(said, answers[..., None], axis=-1)
+    return right, counts, *shares, -chances @ np.log(of_right).mean(axis=(1, 2))
 
 
 def first_states(model):
@@ -116,39 +148,81 @@ def on_counts(model):
     return chances @ np.column_stack([most, least, weights[:, 2:], most > least]) / chances.sum()
 
 
-def answers_with(model, states, weights):
-    """Return a model's answers, int (batch, 4), for these states before self-attention and its weights."""
+def chances_with(model, states, weights):
+    """Return the chances of a model's answers for these states before self-attention and its weights."""
     reference = formula.of(model)
-    return reference.answers(reference.normalize("self_attention/layer_norm", weights @ states + states))
+    decoding = reference.normalize("self_attention/layer_norm", weights @ states + states)
+    return formula.softmax(reference.dense("logits_layer", decoding))
 
 
-def with_other_weights(model):
-    """Make all weights equal; return a dict from the change to what is right."""
-    states = first_states(model)
-    changes = {"nothing": all_weights(states), "all weights equal": np.full((4, 4), 0.25)}
-    return {name: share_right(answers_with(model, states, weights)) for name, weights in changes.items()}
+def answers_with(model, states, weights):
+    """Return a model's answers, int (batch, 4), as `chances_with` does."""
+    return chances_with(model, states, weights).argmax(axis=-1)
+
+
+def fits(model):
+    """Return a dict from each output step to the length of its state, and how well that fits, all means.
+
+    Its score with itself, its highest with another, and how often the first of these is higher.
+    """
+    states, chances, measured = first_states(model), cases().chances, {}
+    scores = states @ states.swapaxes(1, 2) / states.shape[-1] ** 0.5
+    lengths = np.linalg.norm(states, axis=-1)
+    for step, name in enumerate(("count of A", "count of B", "count of C", "the difference")):
+        own, others = scores[:, step, step], np.delete(scores[:, step], step, axis=1).max(axis=1)
+        measured[name] = chances @ np.column_stack([lengths[:, step], own, others, own > others])
+    return measured
+
+
+def prefers(model):
+    """Freeze states at their means; return a dict from whose to how often step 3 prefers the larger count."""
+    states, answers, differ = first_states(model), cases().answers, cases().answers[:, 3] > 0
+    means = np.tensordot(cases().chances, states, 1)
+    larger, rows, measured = (answers[:, 0] < answers[:, 1]).astype(int), np.arange(len(states)), {}
+    for name, asking, asked in (
+        ("nobody's", states[:, 3], states),
+        ("those of the counts", states[:, 3], means[None]),
+        ("the difference step's own", means[None, 3], states),
+    ):
+        scores = (asking[:, None] * asked).sum(axis=-1)
+        more = scores[rows, larger] > scores[rows, 1 - larger]
+        measured[name] = [np.average(more[differ], weights=cases().chances[differ])]
+    return measured
 
 
 def patched(model):
-    """Put the difference step's state from another case in place of its own (activation patching).
+    """Hand over states from a case with one more of the larger letter, or of the smaller.
 
-    Both cases are answered right, and have the same more frequent letter of 'A' and 'B', the same number of
-    'C's, and the same count of 'A' or 'B' but for one. Returns a dict from the count that differs to how far
-    the answer moves if the difference moves by 1, in a list.
+    The first case is answered right, and the counts of 'A' and 'B' differ in both and are at most 5 in the
+    first. The weights are computed anew. Returns a dict from which letter and whose states to how far the
+    difference step's answer moves on average, and its expected answer.
     """
-    states, answers, measured = first_states(model), cases().answers, {}
-    said, chances, rows = answers_with(model, states, all_weights(states))[:, 3], cases().chances, range(286)
-    usable, sign = (said == answers[:, 3]) & (answers[:, 3] > 0), np.sign(answers[:, 0] - answers[:, 1])
-    larger = (sign < 0).astype(int)
-    for name, step in (("the larger count", larger), ("the smaller count", 1 - larger)):
-        pairs = usable[:, None] & usable & (answers[rows, step][:, None] != answers[rows, step])
-        for same in (sign, answers[:, 2], answers[rows, 1 - step]):
-            pairs &= same[:, None] == same
-        first, second = np.nonzero(pairs)
-        weights = chances[first] * chances[second] / (pairs @ chances)[first]
-        changed = states[first].copy()
-        changed[:, 3] = states[second, 3]
-        moved = answers_with(model, changed, all_weights(changed))[:, 3] - answers[first, 3]
-        slope = np.polyfit(answers[second, 3] - answers[first, 3], moved, 1, w=np.sqrt(weights))[0]
-        measured[f"{name}: the difference step's own"] = [slope]
+    states, answers, every = first_states(model), cases().answers, np.arange(286)
+    place = {tuple(counts): case for case, counts in enumerate(answers[:, :3].tolist())}
+    larger, measured = (answers[:, 0] < answers[:, 1]).astype(int), {}
+
+    def say(states):
+        chances = chances_with(model, states, all_weights(states))[:, 3]
+        return np.array([chances.argmax(axis=-1), chances @ np.arange(11)])
+
+    said = say(states)
+    usable = (said[0] == answers[:, 3]) & (answers[:, 3] > 0) & (answers[:, :2] <= 5).all(axis=1)
+    for more, letter in (("the larger", larger), ("the smaller", 1 - larger)):
+        counts = answers[:, :3].copy()
+        counts[every, letter] += 1
+        second = np.array([place.get(tuple(row), -1) for row in counts.tolist()])  # -1: an eleventh letter.
+        first = np.flatnonzero(usable & (second >= 0) & (counts[:, 0] != counts[:, 1]))
+        second, big = second[first], larger[first]
+        for whose, steps in {
+            "all": (0, 1, 2, 3),
+            "its own": (3,),
+            "the larger count's": (big,),
+            "the smaller count's": (1 - big,),
+            "its own and the larger count's": (3, big),
+        }.items():
+            changed, rows = states[first], np.arange(len(first))
+            for step in steps:
+                changed[rows, step] = states[second][rows, step]
+            moved = say(changed) - said[:, first]
+            measured[more, whose] = np.average(moved, axis=1, weights=cases().chances[first])
     return measured

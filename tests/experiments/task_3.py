@@ -51,16 +51,12 @@ def report():
     measuring.compare("Beside the original", head, groups, accuracy, "%", each=True)
     for title, rows in TABLES.items():
         measuring.compare(title, ["", "right"], edits.groups(rows), accuracy, "%", each=True)
-    models = edits.models(POSITIONS, TWENTY)
-    first, others, right = zip(*map(positions, models), strict=True)
-    rows = [["length of the first vector", measuring.summary(first)]]
-    rows += [["mean length of the other ten", measuring.summary(others)]]
-    rows += [["one vector for positions 1 to 10: right", measuring.summary(right, "%")]]
-    measuring.table("Positional vectors", ["`--pos_enc`, twenty runs", ""], rows)
     head = ["", "like it / another", "decoder on the signal"]
     measuring.compare("The signal's row", head, edits.groups(STEPS), signal_row, *["{:.2f}"] * 2)
     changed = {"nothing": {}, "decoder: equal weights": {"attention": 0}}
     changed["encoder: equal weights"] = {"encoder_layer_1/attention": 0}
+
+    models = edits.models(POSITIONS, TWENTY)
 
     def with_each(model):
         return {name: [100 * right_with(model, factors)] for name, factors in changed.items()}
@@ -73,13 +69,28 @@ def report():
     measuring.table(f"Without an encoder layer, changed, `{BARE}`", ["", "right"], rows)
 
 
+def report_mark():
+    """Print how long the positional vectors are, and what follows the first of them."""
+    models = edits.models(POSITIONS, FORTY)
+    first, others, *right = zip(*map(positions, models), strict=True)
+    rows = [["length of the first vector", measuring.summary(first)]]
+    rows += [["mean length of the other ten", measuring.summary(others)]]
+    rows += [["as it is: right", measuring.summary(right[0], "%")]]
+    rows += [["one vector for positions 1 to 10: right", measuring.summary(right[1], "%")]]
+    measuring.table("Positional vectors", ["`--pos_enc`, forty runs", ""], rows)
+    head = ["positional vectors", "counts the letter of", "right"]
+    rows = [with_mark_moved(model) for model in models[:10]]
+    rows = [[*names, measuring.summary([row[names] for row in rows], "%")] for names in rows[0]]
+    measuring.table("The mark is moved", head, rows)
+
+
 def report_layers():
     """Print what one, three and six encoder layers do."""
     head = ["encoder layers", "right", "weight on the signal", "made equal"]
     measuring.compare("More layers", head, edits.groups(LAYERS), look, "%", "{:.2f}", "%", each=True)
 
 
-REPORTS = {"task_3": report, "task_3_layers": report_layers}
+REPORTS = {"task_3": report, "task_3_mark": report_mark, "task_3_layers": report_layers}
 
 
 def bound(max_len=10, vocab_size=3):
@@ -108,23 +119,49 @@ def accuracy(model):
     return [measuring.right(model, measuring.new_data(TASK))]
 
 
-def right_with(model, factors=(), positions=None):
-    """Return what is right with factors at scores, by names of attentions, or with other positions."""
+def right_with(model, factors=(), positions=None, signal=0):
+    """Return what is right with factors at scores, by names of attentions, or with other positions.
+
+    Right is how often the letter at the input step `signal` occurs at the other steps.
+    """
     data, reference = measuring.new_data(TASK), formula.of(model, factors)
     if positions is not None:
         reference.arrays["positional_encoding"] = positions
-    return (reference.lesson(data.inputs).argmax(axis=-1) == data.answers).mean()
+    answers = (data.letters == data.letters[:, signal, None]).sum(axis=1) - 1
+    return (reference.lesson(data.inputs).argmax(axis=-1)[:, 0] == answers).mean()
 
 
 def positions(model):
     """Return the length of the first positional vector, the mean length of the others, and what is right.
 
-    The last is measured with the mean of the vectors of positions 1 to 10 in place of each of them.
+    And what is right with the mean of the vectors of positions 1 to 10 in place of each of them.
     """
     vectors = model.positional_encoding.numpy().astype(float)
     lengths = np.linalg.norm(vectors[0], axis=-1)
     vectors[:, 1:] = vectors[:, 1:].mean(axis=1, keepdims=True)
-    return lengths[0], lengths[1:].mean(), right_with(model, positions=vectors)
+    return lengths[0], lengths[1:].mean(), *accuracy(model), right_with(model, positions=vectors)
+
+
+def with_mark_moved(model):
+    """Return a dict from what is done to positional vectors, and the step of the signal, to what is right."""
+    vectors = model.positional_encoding.numpy().astype(float)
+
+    def exchanged(first, second, signal):
+        order = [*range(11)]
+        order[first], order[second] = second, first
+        return right_with(model, positions=vectors[:, order], signal=signal)
+
+    moved = [exchanged(0, step, step) for step in range(1, 11)]
+    without = vectors.copy()
+    without[:, 0] = vectors[:, 1:].mean(axis=1)
+    return {
+        ("as they are", "step 0"): exchanged(0, 0, 0),
+        ("0 and 5 exchanged", "step 5"): moved[4],
+        ("0 and 5 exchanged", "step 0"): exchanged(0, 5, 0),
+        ("0 and 1 exchanged, or 0 and 2, … or 0 and 10", "step 1, 2, … or 10, the worst"): min(moved),
+        ("3 and 7 exchanged, a control", "step 0"): exchanged(3, 7, 0),
+        ("no mark: the mean of the others in place of 0", "step 0"): right_with(model, positions=without),
+    }
 
 
 def signal_row(model):

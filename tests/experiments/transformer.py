@@ -10,8 +10,8 @@ import numpy as np
 
 from . import edits, measuring, programs
 
-TASK, HEADS, MEASURES = "transformer", 4, ["right"]
-FIVE, TEN, TWENTY = range(1, 6), range(1, 11), range(1, 21)
+TASK, MEASURES = "transformer", ["right"]
+FIVE, TEN, TWENTY, FORTY = range(1, 6), range(1, 11), range(1, 21), range(701, 741)
 setup = functools.partial(edits.Setup, TASK)
 AS_IT_IS = setup()
 # Where it may look: what a page calls a row, and what is trained with an edit or --layers.
@@ -32,7 +32,11 @@ for column, flags, labels, most in (
 ):
     TABLES[column] = {label: (setup(LOOKS[label][1], f"{LOOKS[label][0]} {flags}".strip()),
                               most if label == "as it is" else FIVE) for label in labels}  # fmt: skip
-SETUPS = [row for rows in TABLES.values() for row in rows.values()]
+HEADS = {  # Whose attention is moved: by the number of heads.
+    "four heads": (AS_IT_IS, FORTY),
+    "`--heads 1`": (setup(flags="--heads 1"), FORTY[:10]),
+}
+SETUPS = [row for rows in (*TABLES.values(), HEADS) for row in rows.values()]
 
 
 def guesser(pairs):
@@ -92,57 +96,132 @@ def accuracy(model):
     return [right(model)]
 
 
-def right_if_equal(model):
-    """Return a dict from what is changed to the fraction right, in a list."""
-    texts, found = texts_of(model, 2000), {}
-    for layer in (1, 2):
-        reference = formula.of(model, {f"block_{layer}/attention": 0})
-        chances = reference.transformer({"layers": 2, "heads": HEADS}, texts.words[:, : texts.first + 1])
-        said = chances[:, -1].argmax(axis=-1)
-        found[f"scores of layer {layer} × 0"] = [(said == texts.words[:, texts.first + 1]).mean()]
-    return found
+class Moved(formula.Model):
+    """A transformer in which `move`, a function, alters the weights of some heads of an attention."""
+
+    def __init__(self, model, name, heads, move):
+        super().__init__(formula.of(model).arrays)
+        self.name, self.heads, self.move = name, heads, move
+
+    def mix(self, name, query, key, value, mask=True):
+        means, weights = super().mix(name, query, key, value, mask), self.weights[name]
+        if name != self.name or len(weights) - 1 not in self.heads:
+            return means
+        self.move(weights[-1])
+        return weights[-1] @ value
+
+
+def heads_of(model):
+    """Return how many heads a transformer has."""
+    return model.blocks[0].attention.heads
+
+
+def places_of(texts):
+    """Return the places of the pets asked for and of others, int (samples,), and where their words differ."""
+    samples = np.arange(len(texts.words))
+    shift = np.random.default_rng(0).integers(1, texts.pairs, len(samples))
+    own, other = 2 * texts.asked + 1, 2 * ((texts.asked + shift) % texts.pairs) + 1
+    return own, other, texts.words[samples, own] != texts.words[samples, other]
 
 
 def where_heads_attend(model):
-    """Return two mean weights, each of the head where it is largest.
+    """Return two mean weights of each head, float (heads,) each.
 
     In the first layer, that of an introduced pet on its name; in the last, of the first question on its pet.
     """
     texts = texts_of(model, 2000)
     weights = np.array(model(texts.words[:, : texts.first + 1])[1])  # (layers, samples, heads, words, words)
     pets = np.arange(1, texts.first, 2)
-    of_pets = weights[0][:, :, pets, pets - 1].mean(axis=(0, 2))  # (heads,)
+    of_pets = weights[0][:, :, pets, pets - 1].mean(axis=(0, 2))
     samples = np.arange(len(texts.words))
-    of_question = weights[-1][samples, :, texts.first, 2 * texts.asked + 1].mean(axis=0)  # (heads,)
-    return of_pets.max(), of_question.max()
+    return of_pets, weights[-1][samples, :, texts.first, 2 * texts.asked + 1].mean(axis=0)
 
 
-def swapped(model):
+def best_heads(model):
+    """Return the two weights of `where_heads_attend` in the heads where they are largest."""
+    return [weights.max() for weights in where_heads_attend(model)]
+
+
+def said(reference, words, heads):
+    """Return the places in the vocabulary of what a formula.Model says after texts, int (samples,)."""
+    return reference.transformer({"layers": 2, "heads": heads}, words)[:, -1].argmax(axis=-1)
+
+
+def looks_moved(model):
+    """Return a dict from what some heads do to the fractions of answers: the other pet, the pet of the text.
+
+    In the second layer, the question gives another pet what it gave its own; or the word after that pet, what
+    it gave the word after its own; or both. In the first layer, its pet gives the name before its owner's
+    what it gave its owner's, in texts where there is one.
+    """
+    texts, heads = texts_of(model, 5000), heads_of(model)
+    words, samples = texts.words[:, : texts.first + 1], np.arange(5000)
+    (own, other, different), (of_pets, of_question) = places_of(texts), where_heads_attend(model)
+
+    def to_other(*steps):
+        def move(weights):
+            row = weights[:, -1]
+            given = [row[samples, own + step] for step in steps]
+            for step in steps:
+                row[samples, own + step] = 0
+            for step, weight in zip(steps, given):
+                row[samples, other + step] += weight
+
+        return move
+
+    def to_earlier(weights):
+        usable = own > 1
+        which, pet = samples[usable], own[usable]
+        weights[which, pet, pet - 3] += weights[which, pet, pet - 1]
+        weights[which, pet, pet - 1] = 0
+
+    every, found = range(heads), {}
+    for label, layer, which, move, counted in (
+        ("nothing", 2, (), None, different),
+        ("layer 2, best head: the weight on the pet", 2, (of_question.argmax(),), to_other(0), different),
+        ("layer 2, all heads: the weight on the pet", 2, every, to_other(0), different),
+        ("layer 2, all heads: the weight on the word after it", 2, every, to_other(1), different),
+        ("layer 2, all heads: both", 2, every, to_other(0, 1), different),
+        ("layer 1, best head: the pet's weight on its owner", 1, (of_pets.argmax(),), to_earlier, own > 1),
+        ("layer 1, all heads: the pet's weight on its owner", 1, every, to_earlier, own > 1),
+    ):
+        answers = said(Moved(model, f"block_{layer}/attention", which, move), words, heads)[counted]
+        found[label] = [(answers == words[samples, place][counted]).mean() for place in (other, own)]
+    return found
+
+
+def vectors_swapped(model):
     """Return a dict from what is swapped to the fractions of answers: the other pet, the pet of the text.
 
     The name asked for and another name, where their pets differ, but only for the vectors after the first
     layer of their two pets, whose words stay, or of all other words (activation patching).
     """
-    texts, reference = texts_of(model, 5000), formula.of(model)
-    words = texts.words[:, : texts.first + 1]
+    texts, reference, heads = texts_of(model, 5000), formula.of(model), heads_of(model)
+    words, (own, other, different) = texts.words[:, : texts.first + 1], places_of(texts)
     samples = np.arange(len(words))
-    shift = np.random.default_rng(0).integers(1, texts.pairs, len(words))
-    own, other = 2 * texts.asked, 2 * ((texts.asked + shift) % texts.pairs)  # Places of names.
     text = words.copy()
-    text[samples, own], text[samples, other] = words[samples, other], words[samples, own]
+    text[samples, own - 1], text[samples, other - 1] = words[samples, other - 1], words[samples, own - 1]
     at_pets = np.zeros((*words.shape, 1), bool)
-    at_pets[samples, own + 1] = at_pets[samples, other + 1] = True
-    mine, changed = (reference.block("block_1", reference.embed_words(each), HEADS) for each in (words, text))
-    different = words[samples, own + 1] != words[samples, other + 1]
+    at_pets[samples, own] = at_pets[samples, other] = True
+    mine, changed = (reference.block("block_1", reference.embed_words(each), heads) for each in (words, text))
     found = {}
     for label, vectors in {
-        "nothing": mine,
-        "after the first layer, the vectors of their pets": np.where(at_pets, changed, mine),
-        "after the first layer, the vectors of all other words": np.where(at_pets, mine, changed),
+        "their pets": np.where(at_pets, changed, mine),
+        "all other words": np.where(at_pets, mine, changed),
     }.items():
-        chances = reference.next_words(reference.block("block_2", vectors, HEADS))[different, -1]
-        said = chances.argmax(axis=-1)
-        found[label] = [(said == words[samples, place + 1][different]).mean() for place in (other, own)]
+        chances = reference.next_words(reference.block("block_2", vectors, heads))[different, -1]
+        answers = chances.argmax(axis=-1)
+        found[label] = [(answers == words[samples, place][different]).mean() for place in (other, own)]
+    return found
+
+
+def right_if_equal(model):
+    """Return a dict from what is changed to the fraction right, in a list."""
+    texts, found = texts_of(model, 2000), {}
+    for layer in (1, 2):
+        reference = formula.of(model, {f"block_{layer}/attention": 0})
+        answers = said(reference, texts.words[:, : texts.first + 1], heads_of(model))
+        found[f"scores of layer {layer} × 0"] = [(answers == texts.words[:, texts.first + 1]).mean()]
     return found
 
 
@@ -153,14 +232,26 @@ def report():
     measuring.table("By counting", ["", "the guesser is right", "the lowest loss"], rows)
     for head, rows in TABLES.items():
         measuring.compare(head, ["", head], edits.groups(rows), accuracy, "%", each=True)
-    models = edits.models(AS_IT_IS, TEN)
-    measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_equal, "%")
+
+
+def report_moved():
+    """Print how many models learn the task, and what those say whose attention is moved."""
+    groups = edits.groups(HEADS)
+    measuring.compare("How many learn", ["", "right"], groups, accuracy, "%", each=True)
+    equal = edits.models(setup("G 1"), FORTY[:5])
+    learnt = {name: [model for model in group if right(model) > 0.9] for name, group in groups.items()}
     head = ["", "first layer: a pet's weight on its owner's name, in the best head"]
     head += ["second layer: the question's weight on its pet, in the best head"]
-    groups = {"as it is": edits.models(AS_IT_IS, TWENTY), FIRST_EQUAL: edits.models(setup("G 1"), FIVE)}
-    measuring.compare("Where heads attend", head, groups, where_heads_attend, *["{:.2f}"] * 2)
-    head = ["swapped", "says the other pet", "says the pet of the original text"]
-    measuring.compare_cases("Swapped names", head, models, swapped, "%", "%")
+    rows = {**learnt, FIRST_EQUAL: equal}
+    measuring.compare("Where heads attend", head, rows, best_heads, *["{:.2f}"] * 2)
+    for name, models in learnt.items():
+        head = ["moved", "says the other pet", "says the pet of the text"]
+        title = f"Moved, {name}, {len(models)} models"
+        measuring.compare_cases(title, head, models, looks_moved, "%", "%", each=True)
+    models = learnt["four heads"]
+    head = ["swapped between the layers, the vectors of", "says the other pet", "says the pet of the text"]
+    measuring.compare_cases("Vectors swapped", head, models, vectors_swapped, "%", "%", each=True)
+    measuring.compare_cases("Changed after the training", ["", "right"], models, right_if_equal, "%")
 
 
-REPORTS = {"transformer": report}
+REPORTS = {"transformer": report, "transformer_moved": report_moved}
