@@ -24,6 +24,7 @@ SIZES = [  # Models with random weights: the task and the settings.
 
 def test_the_page_is_what_its_sources_give_and_asks_no_network(tmp_path, page):
     folder = shutil.copytree(browser.SOURCES, tmp_path / "beyond" / "play")
+    shutil.copy(program.BEYOND / "transformer.py", folder.parent)  # It has the names and pets.
     subprocess.run([sys.executable, folder / "build.py"], check=True, cwd=tmp_path)
     same = folder.with_name("play.html").read_bytes() == browser.PAGE.read_bytes()
     assert same, "Run `python 3_signal/beyond/play/build.py`: play.html is what people open."

@@ -535,7 +535,7 @@ def test_train_trains_both_kinds(page):
     """Learnt weights find their letters, equal ones stay equal and count; both become models."""
     page.visit("#train")
     assert page.js("return [STEPS, BATCH, RATE]") == [2000, 100, 0.01]  # As main.py, so that one can compare.
-    page.js("Train.drawn = Infinity")  # Drawn at the end alone, it takes three quarters of the time.
+    page.js("Train.drawnAt = Infinity")  # Drawn at the end alone, it takes three quarters of the time.
     page.one("[data-guess]").click()
     page.wait(lambda: page.one("#stop[aria-disabled=true]").is_displayed(), 120)
     right = {}

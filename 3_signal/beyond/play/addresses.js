@@ -1,9 +1,11 @@
-"use strict";
-
 // What is shown of a model, in an address: model=counting&letters=AB&attention=2&move=attention,0,1,3,5
 // `attention=2` is a slider; a move is an attention, a head, a row, and from where to where in it its weight goes.
 
-function wordsOf(hash) { // Return the words of an address, also of one that was encoded once too often.
+import { has } from "./refusing.js";
+import { usual } from "./measuring.js";
+import { library } from "./library.js";
+
+export function wordsOf(hash) { // Return the words of an address, also of one that was encoded once too often.
   let text = hash.replace(/^#/, "");
   try {
     text = text.includes("=") ? text : decodeURIComponent(text);
@@ -15,7 +17,7 @@ function wordsOf(hash) { // Return the words of an address, also of one that was
 
 // Return what the words say of a model of the library: { name, model, tokens, factors, moves, cell, wrong }. What
 // does not fit is replaced by what is usual, and `wrong` says so.
-function readShown(words, name) {
+export function readShown(words, name) {
   const { model } = library[name];
   const asked = words.has("letters") ? model.split(words.get("letters")) : usual(model);
   const problem = model.problem(asked);
@@ -47,7 +49,7 @@ function readShown(words, name) {
     wrong: wrong.length ? `The address cannot be followed: ${wrong[0]}` : "" };
 }
 
-function writeShown(view, { name, model, tokens, factors, moves = [], cell = null }) { // Return an address.
+export function writeShown(view, { name, model, tokens, factors, moves = [], cell = null }) { // Return an address.
   const letters = model.join(tokens).replace(/␣/g, " ");
   const parts = new URLSearchParams({ [view]: name, letters, ...factors });
   for (const { id, head, row, from, to } of moves) {

@@ -1,12 +1,22 @@
-"use strict";
-
 // Any model with any text: heatmaps, sliders, answers; weight is moved along a row
+
+import { largest } from "./arrays.js";
+import { has } from "./refusing.js";
+import { anySeed, dice, inSlices, measureRight, usual } from "./measuring.js";
+import { firstCell, orderOf } from "./attentions.js";
+import { library } from "./library.js";
+import { $, announce, drawMenu, make, onTyping, percent, say, tell, verdict } from "./page.js";
+import { Hand, moved, sameRow } from "./hand.js";
+import { readShown, writeShown } from "./addresses.js";
+import { AttentionCard } from "./attention_card.js";
+import { CellCard, onPhone } from "./cell_card.js";
 
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-const Models = {
+export const Models = {
   id: "model",
   title: "Models",
+  shell: null, // What the shell does for a view: see shell.js.
   shown: null, // { name, model, tokens, factors, moves, cell, chances, seen }: factors multiply the scores of each
   // attention where a slider was moved; the cell is the chosen one.
   cards: {}, // An AttentionCard for each attention.
@@ -15,7 +25,8 @@ const Models = {
   stopMeasuring: () => {},
   timer: 0,
 
-  start() {
+  start(shell) {
+    Models.shell = shell;
     $("model").onchange = () => {
       const { model } = library[$("model").value];
       const { tokens } = Models.shown; // Letters that fit stay.
@@ -25,7 +36,7 @@ const Models = {
     onTyping("letters", () => Models.shown.model, (tokens) => Models.change({ tokens, moves: [] }));
     $("random").onclick = () => {
       const { model } = Models.shown;
-      Models.change({ tokens: model.draw(dice(anySeed()), Math.min(model.length, 100)), moves: [] });
+      Models.change({ tokens: model.sample(dice(anySeed()), Math.min(model.length, 100)), moves: [] });
     };
     $("usual").onclick = () => Models.change({ tokens: usual(Models.shown.model), moves: [] });
     $("put_back").onclick = () => {
@@ -33,10 +44,10 @@ const Models = {
       Models.focusCell();
     };
     $("checkpoint").onchange = () => {
-      Shell.openFile($("checkpoint").files[0]);
+      Models.shell.openFile($("checkpoint").files[0]);
       $("checkpoint").value = ""; // So that a file of the same name can be opened again.
     };
-    CellCard.start();
+    CellCard.start(Models, shell);
     Models.hand = new Hand($("stage"), Models);
     $("stage").addEventListener("click", Models.clickCell);
     $("stage").addEventListener("keydown", Models.pressCell);
@@ -62,7 +73,7 @@ const Models = {
     }
     Models.show(Models.shown || { name: "counting", tokens: usual(library.counting.model) });
     if (name) {
-      Shell.missing(name);
+      Models.shell.missing(name);
     }
   },
 
@@ -85,7 +96,7 @@ const Models = {
       Object.values(Models.cards).forEach((card) => card.drawLetters(Models.shown));
     }
     Models.draw();
-    Shell.writeAddress();
+    Models.shell.writeAddress();
     Models.measure();
   },
 
@@ -137,7 +148,7 @@ const Models = {
     const { model, tokens, chances } = Models.shown;
     const right = model.answers(tokens);
     const outputs = model.outputs(tokens);
-    $("answers").replaceChildren(...model.shown(tokens).map((step) => {
+    $("answers").replaceChildren(...model.answered(tokens).map((step) => {
       const answer = model.classes[largest(chances[step])];
       const judged = right[step] === null ? make("span", { className: "quiet" }, "nobody can know")
         : verdict(answer, right[step]);
@@ -165,7 +176,7 @@ const Models = {
         $("accuracy").textContent = tell(right, model, tokens.length) +
           (moves.length ? " This is without the weight that you moved." : "");
         $("accuracy").className = "quiet";
-        if (Shell.view === Models) {
+        if (Models.shell.view === Models) {
           announce(`${Models.told}. ${$("accuracy").textContent}`);
         }
       });
@@ -248,7 +259,7 @@ const Models = {
     announce(`Moved. ${Models.told}`);
   },
 
-  left() {
+  returned() {
     Models.mark(null);
     Models.choose(Models.shown.cell);
     Models.focusCell();
