@@ -140,6 +140,42 @@ def test_accuracy_is_that_of_the_formula(page):
         assert abs(page.accuracy() - 1000 * right) < 60  # Four standard deviations.
 
 
+ANSWERS = """
+    return arguments[0].map((address) => {
+        const { model, tokens, moves } = readShown(wordsOf(address), "transformer");
+        return model.classes[largest(model.run(tokens, {}, moves).chances[8])];
+    });
+"""
+
+
+def test_a_moved_line_decides_what_is_found(page):
+    """In 200 random texts: the orange line, and the blue one, against the formula."""
+    reference, generator = browser.Reference(CHECKPOINTS["transformer"]), np.random.default_rng(5)
+    names, pets = np.reshape(reference.known, (2, -1))
+    texts, moves, others = [], [], []
+    for _ in range(200):
+        text = (
+            np.stack([generator.permutation(words)[:4] for words in (names, pets)], axis=-1).ravel().tolist()
+        )
+        right, other = generator.permutation([3, 5, 7])[:2]
+        texts.append([*text, text[right - 1]])
+        moves.append([("block_2/attention", 8, right, other), ("block_1/attention", right, right - 1, 0)])
+        others.append((text[other], text[right]))
+    page.visit("#ask")
+    share = []
+    for kind in (0, 1):
+        ways = [
+            f"model=transformer&letters={'+'.join(text)}&move={','.join(map(str, move[kind]))}"
+            for text, move in zip(texts, moves)
+        ]
+        answers = page.js(ANSWERS, ways)
+        for text, move, answer in zip(texts, moves, answers):
+            reference.moves = [move[kind]]
+            assert answer == reference.known[reference(text)[0][-1].argmax()]
+        share.append(np.mean([answer == other[kind] for answer, other in zip(answers, others)]))
+    assert share[0] > 0.9 and share[1] < 0.5, share  # The other pet; the right one, where a guesser has 41%.
+
+
 # --- Training ---------------------------------------------------------------------------------------------
 
 # Counts of ␣, A, B, C in sequences of ten; a letter that is missing, and one that is all there is.

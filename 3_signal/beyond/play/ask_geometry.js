@@ -37,8 +37,8 @@ export function measureStage() {
   return { tall, box, rem, along, above, below, last, asking, height, depth };
 }
 
-// Return the lines of the last layer, from its weights; one may be held, { to, at, remaining }: near the pointer, or
-// on its way back to its word.
+// Return the lines of the last layer, from its weights; one may be held, { row, to, at, remaining }: near the
+// pointer, or on its way to its word.
 export function lastLines(stage, weights, held, flowing) {
   const { along, above, last, asking, height, rem } = stage;
   const loop = curve(above(asking - 5, 0), above(asking + 5, 0), // The word's line to itself.
@@ -49,21 +49,32 @@ export function lastLines(stage, weights, held, flowing) {
     ...weights.flatMap((weight, word) => lastLine(stage, word, weight, lines[word], held, flowing))];
 }
 
+function isHeld(hand, row, to) {
+  return hand !== null && hand.row === row && hand.to === to && hand.remaining > 0;
+}
+
+function follow(home, { at, remaining }) { // Return where the end of a line is that is held.
+  return home.map((number, axis) => number + remaining * (at[axis] - number));
+}
+
+function placeKnob(knob, at, weight) {
+  knob.style.left = `${at[0]}px`;
+  knob.style.top = `${at[1]}px`;
+  knob.style.setProperty("--size", 0.55 + 0.6 * weight);
+}
+
 function lastLine(stage, word, weight, path, hand, flowing) { // To one word; it has a knob.
   const { tall, along, above, last, asking, height, rem } = stage;
   const home = above(along[word] + (word === last ? 5 : 0), 0.55 * rem);
-  const held = hand && hand.to === word && hand.remaining > 0;
-  const at = held ? home.map((number, axis) => number + hand.remaining * (hand.at[axis] - number)) : home;
+  const held = isHeld(hand, last, word);
+  const at = held ? follow(home, hand) : home;
   let d = path;
   if (held) { // It follows the pointer.
     const high = height(at[tall ? 1 : 0]);
     const bend = tall ? [at[0] + 0.5 * high, at[1]] : [at[0], at[1] - 0.5 * high];
     d = curve(above(asking, 0), at, [above(asking, high), bend]);
   }
-  const knob = $("ask_knobs").children[word];
-  knob.style.left = `${at[0]}px`;
-  knob.style.top = `${at[1]}px`;
-  knob.style.setProperty("--size", 0.55 + 0.6 * weight);
+  placeKnob($("ask_knobs").children[word], at, weight);
   const thickest = word === last ? 0.4 : 2; // A thick loop would be a blot.
   const parts = [makeSvg("path", { class: "arc", d, "stroke-width": Math.min(1.15 * weight, thickest) * rem })];
   if (flowing && weight > 0.045 && word !== last) { // In a thick line, or like pearls on a thin one.
@@ -81,15 +92,29 @@ function lastLine(stage, word, weight, path, hand, flowing) { // To one word; it
   return parts;
 }
 
-// Return the lines of the first layer, which start at pets; the one from the pet `keyed` to its owner is marked.
-export function firstLines({ along, below, last, depth, rem }, weights, keyed, owner) {
-  return range(last).filter((word) => word % 2).flatMap((word) => weights[word].map((weight, place) => {
-    const [start, end] = [along[word], along[place]];
-    const low = depth(start, end);
-    const key = word === keyed && place === owner;
-    return weight < FAINT || place === word ? "" : makeSvg("path", { class: key ? "first mine" : "first",
-      d: curve(below(start, 0), below(end, 0), [below(start, low), below(end, low)]),
-      "stroke-width": 0.35 * rem * weight });
+// Return the lines of the first layer, which start at pets. The one from the pet `keyed` to its owner is blue, and has
+// a knob.
+export function firstLines(stage, weights, keyed, owner, hand) {
+  const { tall, along, below, last, depth, rem } = stage;
+  const pets = range(last).filter((word) => word % 2);
+  const knob = $("ask_key");
+  $("ask_key_grab").setAttribute("d", "");
+  return pets.flatMap((word) => weights[word].map((weight, place) => {
+    if (weight < FAINT || place === word) {
+      return "";
+    }
+    const isKey = word === keyed && place === owner;
+    const held = isKey && isHeld(hand, word, place);
+    const low = depth(along[word], along[place]);
+    const home = below(along[place], isKey ? 0.55 * rem : 0);
+    const end = held ? follow(home, hand) : below(along[place], 0);
+    const bend = tall ? [end[0] - low, end[1]] : [end[0], end[1] + low];
+    const d = curve(below(along[word], 0), end, [below(along[word], low), bend]);
+    if (isKey && !knob.hidden) {
+      placeKnob(knob, held ? end : home, 0.5 * weight);
+      $("ask_key_grab").setAttribute("d", d);
+    }
+    return makeSvg("path", { class: isKey ? "first mine" : "first", d, "stroke-width": 0.35 * rem * weight });
   }));
 }
 

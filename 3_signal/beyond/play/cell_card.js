@@ -62,7 +62,8 @@ export const CellCard = {
     } else {
       $("cell_move").replaceChildren(
         make("button", { onclick: () => CellCard.models.takeChosen() }, `Move this ${weight} by hand`),
-        make("small", {}, "or drag the cell along its row"));
+        make("small", {}, "or drag the cell along its row" +
+          (seen[cell.id].heads.length > 1 ? ", and all heads of this layer move what they have there" : "")));
     }
     CellCard.row.show(rowOfModel(CellCard.models.shown));
   },

@@ -1,6 +1,6 @@
 // Moving weight by hand: it is taken at one place of a row, carried to another one, and put down or left
 
-// Return moves and one more, { id, head, row, from, to }. Weight that was moved before goes on from where it was.
+// Return moves and one more, { id, row, from, to }. Weight that was moved before goes on from where it was.
 export function moved(moves, move) {
   const last = moves[moves.length - 1];
   const again = last && sameRow(last, move) && last.to === move.from;
@@ -10,7 +10,7 @@ export function moved(moves, move) {
 }
 
 export function sameRow(one, other) {
-  return one.id === other.id && one.head === other.head && one.row === other.row;
+  return one.id === other.id && one.row === other.row;
 }
 
 export class Hand {

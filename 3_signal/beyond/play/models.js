@@ -69,17 +69,17 @@ export class Model {
   }
 
   attention(pass, name, query, key, value) {
-    const head = this.head(pass, name, 0, query, key, value);
+    const head = this.head(pass, name, query, key, value);
     const sums = add(head.context, query);
     const output = this.layerNorm(`${name}/layer_norm`, sums);
     pass.seen[name] = { factor: this.factor(pass, name), heads: [head], residual: query, sums, output };
     return output;
   }
 
-  head(pass, name, number, query, key, value, allowed = () => true) {
+  head(pass, name, query, key, value, allowed = () => true) {
     const scale = Math.sqrt(key[0].length);
     const scores = query.map((one) => key.map((other) => dot(one, other) / scale));
-    const weights = this.weigh(pass, name, number, scores, allowed);
+    const weights = this.weigh(pass, name, scores, allowed);
     const context = matmul(weights, value); // The weighted mean of the values.
     return { allowed, query, key, value, scores, weights, context };
   }
@@ -88,17 +88,16 @@ export class Model {
     return name in factors ? factors[name] : this.trainedFactor;
   }
 
-  weigh(pass, name, number, scores, allowed) {
+  weigh(pass, name, scores, allowed) {
     const factor = this.factor(pass, name);
     const weights = scores.map((row, step) => {
       const multiplied = row.map((score, column) => (allowed(step, column) ? factor * score : -Infinity));
       return softmax(multiplied);
     });
-    for (const move of pass.moves) { // By hand.
-      if (move.id === name && move.head === number) {
-        const row = weights[move.row];
-        row[move.to] += row[move.from];
-        row[move.from] = 0;
+    for (const { id, row, from, to } of pass.moves) { // By hand, and in all heads of a layer, which share the work.
+      if (id === name) {
+        weights[row][to] += weights[row][from];
+        weights[row][from] = 0;
       }
     }
     return weights;
@@ -203,7 +202,7 @@ export class FixedWeights extends CountingLetters { // Its scores are not learnt
     const own = transpose(this.oneHot(tokens)).slice(1);
     const scores = own.map((row) => row.map((isOwn) => Math.log(FIXED) * isOwn));
     const allowed = () => true;
-    const weights = this.weigh(pass, "attention", 0, scores, allowed);
+    const weights = this.weigh(pass, "attention", scores, allowed);
     const context = matmul(weights, value);
     const sums = add(context, query);
     const output = this.layerNorm("layer_norm", sums);

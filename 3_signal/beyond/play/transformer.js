@@ -108,7 +108,7 @@ export class Transformer extends Model {
     const noLater = (row, column) => column <= row;
     const heads = range(this.settings.heads).map((number) => {
       const part = (matrix) => matrix.map((row) => row.slice(number * depth, (number + 1) * depth));
-      return this.head(pass, name, number, part(queries), part(keys), part(values), noLater);
+      return this.head(pass, name, part(queries), part(keys), part(values), noLater);
     });
     const contexts = vectors.map((_, row) => heads.map((head) => head.context[row]).flat()); // Side by side.
     const found = matmul(contexts, this.array(`${name}/W_O`, hidden, hidden));

@@ -1,4 +1,5 @@
-// The first view: a name is asked for, and one sees what the last word attends to. A drag moves its weight.
+// The first view: a name is asked for, and one sees what the last word attends to, and which name its pet looked at in
+// the first layer. A drag moves weight in all heads of a layer.
 
 import { largest, range } from "./arrays.js";
 import { has } from "./refusing.js";
@@ -7,9 +8,9 @@ import { headsOf, ownersIn, questionCell } from "./attentions.js";
 import { library } from "./library.js";
 import { $, announce, make, makeSvg, offer, onResize, percent, say, share, verdict } from "./page.js";
 import { Hand, moved } from "./hand.js";
-import { writeShown } from "./addresses.js";
+import { readable, readMove, writeMove, writeShown } from "./addresses.js";
 import { FAINT, firstLines, lastLines, LEAST, measureStage, pictureOfHead, remInPixels } from "./ask_geometry.js";
-import { whatHappens } from "./ask_telling.js";
+import { whatHappens, whatToDoNext } from "./ask_telling.js";
 
 const EASE = 350; // Milliseconds that a change takes.
 
@@ -25,12 +26,14 @@ export const Ask = {
   moves: [], // What was moved by hand, as Hand has it.
   chances: [], // What comes out after each word,
   seen: {}, // and what each attention did.
+  earlier: null, // The answer and the weights before the last move.
   onStage: null, // The weights as they are drawn now, on their way to what they are.
   animation: 0,
   hand: null,
-  before: [], // The moves before a line was taken.
+  line: null, // The line that was taken, { id, row },
+  before: [], // and the moves before.
   at: null, // Where the pointer is that carries a line: [right, down] in the stage.
-  dropped: null, // The line that was let go, on its way to its word: { to, at, remaining }, which goes from 1 to 0.
+  dropped: null, // The line that was let go, on its way to its word: { row, to, at, remaining }: from 1 to 0.
   right: {}, // Of each model, how many of 1,000 new texts are right with equal weights.
   stop: () => {}, // Stops that measurement.
 
@@ -69,14 +72,14 @@ export const Ask = {
     const asked = words.has("letters") ? Ask.model.split(words.get("letters")) : usual(Ask.model);
     const fits = Ask.model.problem(asked) === "" && asked.length > 2 &&
       Ask.model.answers(asked)[asked.length - 1] !== null;
-    const moves = words.getAll("move").map((move) => move.split("-").map(Number));
-    const follow = fits && moves.every((move) => move.length === 2 && move.every((place) => has(asked, place)));
     Ask.tokens = fits ? asked : usual(Ask.model);
-    Ask.change({ equal: words.get("attend") === "equal",
-      moves: follow ? moves.map(([from, to]) => ({ ...Ask.question, from, to })) : [] });
+    const { seen } = Ask.model.run(Ask.tokens);
+    const moves = words.getAll("move").map((move) => readMove(move, seen, Ask.question));
+    const follows = fits && !moves.includes(null);
+    Ask.change({ equal: words.get("attend") === "equal", moves: follows ? moves : [] });
     if (!isThere) {
       Ask.shell.missing(name);
-    } else if (!follow) {
+    } else if (!follows) {
       say("The address holds a text that this model cannot be asked about.");
     }
   },
@@ -90,14 +93,18 @@ export const Ask = {
       parts.append("attend", "equal");
     }
     for (const move of Ask.moves) {
-      parts.append("move", `${move.from}-${move.to}`);
+      parts.append("move", writeMove(move));
     }
     const view = Ask.name === "transformer" ? "ask" : `ask=${Ask.name}`;
-    return String(parts) ? `${view}&${parts}` : view;
+    return String(parts) ? `${view}&${readable(parts)}` : view;
   },
 
-  get question() { // The row that is drawn: of the last word, in the head of the last layer that finds the pet.
-    return { id: Ask.model.layerNames.slice(-1)[0], head: headsOf(Ask.model).finds, row: Ask.tokens.length - 1 };
+  get question() { // The orange lines: of the last word, in the last layer.
+    return { id: Ask.model.layerNames.slice(-1)[0], row: Ask.last };
+  },
+
+  get ownership() { // The blue line: of a pet, in the first layer.
+    return { id: Ask.model.layerNames[0], row: Ask.keyed };
   },
 
   get last() { // The place of the word that asks.
@@ -105,18 +112,23 @@ export const Ask = {
   },
 
   get weights() {
-    const { id, head, row } = Ask.question;
-    return Ask.seen[id].heads[head].weights[row];
+    return Ask.read(Ask).weights;
   },
 
   get answer() {
-    return Ask.model.classes[largest(Ask.chances[Ask.last])];
+    return Ask.read(Ask).answer;
+  },
+
+  read({ chances, seen }) { // Return what a run says, and the weights in the head that finds the pet.
+    return { answer: Ask.model.classes[largest(chances[Ask.last])],
+      weights: seen[Ask.question.id].heads[headsOf(Ask.model).finds].weights[Ask.last] };
   },
 
   change(changes) {
     Object.assign(Ask, changes);
     Ask.factors = Ask.equal ? { [Ask.question.id]: 0 } : {};
     Object.assign(Ask, Ask.model.run(Ask.tokens, Ask.factors, Ask.moves));
+    Ask.earlier = Ask.read(Ask.model.run(Ask.tokens, Ask.factors, Ask.moves.slice(0, -1)));
     Ask.draw();
     if (Ask.hand.from === null) {
       Ask.shell.writeAddress();
@@ -191,6 +203,7 @@ export const Ask = {
         word.querySelector(".value").textContent = `value: ${Ask.tokens[place]}`;
       }
       word.classList.toggle("target", Ask.hand.from !== null && place === Ask.hand.to);
+      word.classList.toggle("owner", Ask.line !== null && Ask.line.row !== Ask.last);
     });
     [...$("ask_knobs").children].forEach((knob, place) => {
       const weight = Ask.weights[place];
@@ -200,10 +213,18 @@ export const Ask = {
       knob.setAttribute("aria-label", `${asking} attends to ${Ask.tokens[place]}`);
       knob.setAttribute("aria-valuetext", `${Ask.tokens[place]}, weight ${share(weight)}`);
     });
+    const knob = $("ask_key");
+    knob.hidden = owner < 0 || Ask.placesFor(Ask.ownership).length < 2;
+    knob.setAttribute("aria-label", `In an earlier layer, ${Ask.tokens[Ask.keyed]} looks at ${Ask.tokens[owner]}`);
+    knob.setAttribute("aria-valuemax", Ask.keyed);
+    knob.setAttribute("aria-valuenow", owner + 1);
+    const owned = Math.max(...Ask.firstWeights()[Ask.keyed]);
+    knob.setAttribute("aria-valuetext", `${Ask.tokens[owner]}, weight ${share(owned)}`);
     offer($("ask_names"), ownersIn(Ask.tokens), asking);
     const cell = questionCell(Ask.model, Ask.tokens);
     $("ask_on").href = `#${writeShown("row", { ...Ask, factors: {}, moves: [], cell })}`;
     $("ask_step").href = `#row&${new URLSearchParams({ letters: Ask.tokens.join(" ") })}`;
+    $("ask_own").href = `#${writeShown("model", Ask)}`;
     $("ask_whose").hidden = Ask.name === "transformer";
     $("ask_whose").querySelector("b").textContent = library[Ask.name].title;
     $("ask_title").textContent = asking;
@@ -244,7 +265,7 @@ export const Ask = {
     }));
     // One for each line: who touches one holds it until they let go, so it is never made anew.
     $("ask_grabs").replaceChildren(...Ask.tokens.map((token, place) =>
-      makeSvg("path", { class: "grab", "data-place": place })));
+      makeSvg("path", { class: "grab", "data-place": place })), makeSvg("path", { class: "grab", id: "ask_key_grab" }));
   },
 
   drawChances() { // Of each pet of the text, and of the likeliest other word.
@@ -277,6 +298,7 @@ export const Ask = {
 
   tell() {
     $("ask_tells").replaceChildren(...whatHappens(Ask, Ask.right[Ask.name]));
+    $("ask_owner").replaceChildren(...whatToDoNext(Ask));
     $("ask_on").hidden = Ask.moves.length === 0;
   },
 
@@ -325,12 +347,18 @@ export const Ask = {
     }
     const { first, last } = Ask.onStage;
     const stage = measureStage();
-    const held = Ask.at ? { to: Ask.hand.to, at: Ask.at, remaining: 1 } : Ask.dropped;
-    $("ask_arcs").replaceChildren(...firstLines(stage, first, Ask.keyed, Ask.owner),
+    const held = Ask.at ? { row: Ask.line.row, to: Ask.hand.to, at: Ask.at, remaining: 1 } : Ask.dropped;
+    $("ask_arcs").replaceChildren(...firstLines(stage, first, Ask.keyed, Ask.owner, held),
       ...lastLines(stage, last, held, flowing));
   },
 
-  get keyed() { // The place of the pet that the last word looks at, else of the one that it should find.
+  // The place of the pet whose line was moved last, else of the one that the last word looks at, else of the one that
+  // it should find.
+  get keyed() {
+    const [last] = Ask.moves.slice(-1);
+    if (last && last.row !== Ask.last) {
+      return last.row;
+    }
     const looked = largest(Ask.weights);
     return looked % 2 && Ask.weights[looked] > 0.3 ? looked : Ask.tokens.indexOf(Ask.tokens[Ask.last]) + 1;
   },
@@ -363,49 +391,65 @@ export const Ask = {
         : `Layer ${layer + 1}: what each pet attends to`;
       return make("div", {}, make("p", {}, title), make("div", { className: "figures" }, ...heads));
     });
-    $("ask_heads").replaceChildren(...layers, make("a", { href: `#${writeShown("model", Ask)}` },
-      "Open the whole model, with every weight and every number →"));
+    $("ask_heads").replaceChildren(...layers);
   },
 
   // --- Moving weight: with a pointer, or with the arrow keys on a knob
+
+  // Return where a line may go: the last word's to any word, or from pet to pet; a pet's to the names before it,
+  // because later ones are hidden from it.
+  placesFor({ row }, byPets = false) {
+    const parity = row === Ask.last ? 1 : 0;
+    return range(row === Ask.last ? Ask.tokens.length : row)
+      .filter((place) => place % 2 === parity || (row === Ask.last && !byPets));
+  },
+
+  take(line) {
+    Object.assign(Ask, { line, before: Ask.moves });
+    $("view_ask").classList.add("touched");
+  },
 
   lookAt(place) { // Let the heaviest line go to a word.
     if (Ask.equal) {
       Ask.change({ equal: false, moves: [] });
     }
+    Ask.take(Ask.question);
     Ask.put(largest(Ask.weights), place);
   },
 
   takes(event) {
-    const held = event.target.closest("[data-arc], .grab");
+    const held = event.target.closest(".knob, .grab");
     if (!held) {
       return null;
     }
     event.preventDefault();
-    $("ask_stage").classList.add("touched", "by_hand");
-    const place = Number(has(held.dataset, "arc") ? held.dataset.arc : held.dataset.place);
-    $("ask_knobs").children[place].focus({ preventScroll: true });
-    Ask.before = Ask.moves;
+    $("ask_stage").classList.add("by_hand");
+    const isKey = held === $("ask_key") || held === $("ask_key_grab");
+    const place = isKey ? Ask.owner : Number(has(held.dataset, "arc") ? held.dataset.arc : held.dataset.place);
+    (isKey ? $("ask_key") : $("ask_knobs").children[place]).focus({ preventScroll: true });
+    Ask.take(isKey ? Ask.ownership : Ask.question);
     return place;
   },
 
-  over({ clientX, clientY }) { // The word that is nearest.
+  over({ clientX, clientY }) { // The nearest word to which the line may go.
     const { tall, along, box } = measureStage();
     Ask.at = [clientX - box.left, clientY - box.top];
-    return largest(along.map((place) => -Math.abs(place - Ask.at[tall ? 1 : 0])));
+    const places = Ask.placesFor(Ask.line);
+    return places[largest(places.map((place) => -Math.abs(along[place] - Ask.at[tall ? 1 : 0])))];
   },
 
   carried(from, to) { // It says at once what it would say.
-    Ask.change({ moves: moved(Ask.before, { ...Ask.question, from, to }) });
+    Ask.change({ moves: moved(Ask.before, { ...Ask.line, from, to }) });
   },
 
   put(from, to) {
-    Ask.dropped = Ask.at && { to, at: Ask.at, remaining: 1 };
-    const before = Ask.at ? Ask.before : Ask.moves;
+    Ask.dropped = Ask.at && { row: Ask.line.row, to, at: Ask.at, remaining: 1 };
     Ask.at = null;
-    Ask.change({ moves: moved(before, { ...Ask.question, from, to }) });
-    const place = Ask.weights[to] > LEAST ? to : largest(Ask.weights);
-    $("ask_knobs").children[place].focus({ preventScroll: true });
+    Ask.carried(from, to);
+    if (Ask.line.row === Ask.last) {
+      const place = Ask.weights[to] > LEAST ? to : largest(Ask.weights);
+      $("ask_knobs").children[place].focus({ preventScroll: true });
+    }
   },
 
   returned() {
@@ -415,24 +459,24 @@ export const Ask = {
 
   press(event) {
     $("ask_stage").classList.remove("by_hand");
-    const knob = event.target.closest("[data-arc]");
+    const knob = event.target.closest(".knob");
     if (!knob || event.ctrlKey || event.altKey || event.metaKey) {
       return;
     }
     const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -99, End: 99 };
-    const from = Number(knob.dataset.arc);
+    const isKey = knob === $("ask_key");
     if (event.key === "Escape") {
       Ask.change({ moves: [] });
-      $("ask_knobs").children[largest(Ask.weights)].focus();
+      (isKey ? knob : $("ask_knobs").children[largest(Ask.weights)]).focus();
     } else if (has(steps, event.key)) {
       event.preventDefault();
-      $("ask_stage").classList.add("touched");
       const step = steps[event.key];
-      const next = from + step;
-      const pet = next % 2 ? next : next + step; // From pet to pet, or with Shift from word to word.
-      const to = event.shiftKey ? Math.min(Ask.last, Math.max(0, next)) : Math.min(Ask.last - 1, Math.max(1, pet));
-      if (to !== from) {
-        Ask.put(from, to);
+      const from = isKey ? Ask.owner : Number(knob.dataset.arc);
+      Ask.take(isKey ? Ask.ownership : Ask.question);
+      const ahead = Ask.placesFor(Ask.line, !event.shiftKey).filter((place) => (place - from) * step > 0);
+      const next = step > 0 ? ahead : ahead.reverse();
+      if (next.length) {
+        Ask.put(from, next[Math.min(Math.abs(step), next.length) - 1]);
       }
     }
   },

@@ -252,11 +252,11 @@ export const Models = {
       CellCard.close();
       $("said").scrollIntoView({ block: "nearest" });
     }
-    const { id, head, row } = from;
-    const move = { id, head, row, from: from.column, to: to.column };
+    const { id, row } = from;
+    const move = { id, row, from: from.column, to: to.column };
     Models.change({ moves: moved(Models.shown.moves, move), cell: to });
     Models.focusCell();
-    announce(`Moved. ${Models.told}`);
+    announce(`Moved${Models.shown.seen[id].heads.length > 1 ? " in all heads" : ""}. ${Models.told}`);
   },
 
   returned() {
