@@ -140,6 +140,27 @@ def test_accuracy_is_that_of_the_formula(page):
         assert abs(page.accuracy() - 1000 * right) < 60  # Four standard deviations.
 
 
+def test_the_letter_with_the_first_position_s_vector_is_counted(page):
+    """At each step, against the formula, and for most of 1,000 sequences."""
+    text = "BBABCCABCAB"
+    page.visit(f"#model=signal_pos_enc&letters={text}")
+    for step in (*range(1, 11), 0):
+        page.choose(str(step), "mark")
+        reference = browser.Reference(CHECKPOINTS["signal_pos_enc"])
+        reference.arrays["positional_encoding"][:, [0, step]] = reference.arrays["positional_encoding"][
+            :, [step, 0]
+        ]
+        chances, _ = reference(text)
+        seen = page.seen()
+        np.testing.assert_allclose(seen["chances"], chances, **CLOSE)
+        right = text.count(text[step]) - 1
+        assert seen["answers"] == [str(right)] and "✓" in seen["verdicts"][0] and page.accuracy() > 980
+    page.choose("5", "mark")
+    seen = page.seen()
+    page.visit(f"#{page.link}")
+    assert page.value("mark") == "5" and page.seen() == seen
+
+
 ANSWERS = """
     return arguments[0].map((address) => {
         const { model, tokens, moves } = readShown(wordsOf(address), "transformer");

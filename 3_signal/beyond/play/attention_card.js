@@ -50,8 +50,8 @@ export class AttentionCard {
       " needs such weights. To find that out, one trains a model with equal weights. ", way)];
   }
 
-  drawLetters({ tokens, seen }) { // What depends on the letters; weights come later.
-    const { id, model } = this;
+  drawLetters({ model, tokens, seen }) { // What depends on the letters; weights come later.
+    const { id } = this;
     const { heads } = seen[id];
     const axes = axesOf(model, tokens, id);
     const order = model.task === "Transformer" ? headsOf(model).order(id) : range(heads.length);

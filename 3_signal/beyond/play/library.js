@@ -49,7 +49,8 @@ const BUILT_IN = {
     signal_pos_enc: {
       title: "counts the first letter, with positions",
       command: "3_signal: python3 main.py --train --pos_enc --seed 1",
-      hint: "The first letter is the signal: how often does it come again? Swap it with another. Does the answer follow?",
+      hint: "The first letter is the signal: how often does it come again? Give its position’s vector to another letter. " +
+        "Which one does it count now?",
     },
     signal_no_encoder: {
       title: "counts the first letter, positions, one attention",

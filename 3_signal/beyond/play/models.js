@@ -27,6 +27,7 @@ export class Model {
     this.settings = settings; // As in the checkpoint: max_len, vocab_size, hidden and so on.
     this.arrays = arrays; // From a name to { shape, rows }.
     this.trainedFactor = 1; // By what the scores were multiplied while the model was trained.
+    this.mark = 0; // The step of the first position's vector.
   }
 
   get program() {
@@ -244,12 +245,26 @@ export class Signal extends Model {
     return range(this.settings.max_len + 1);
   }
 
+  marked(step) { // Return the same model, but the first position's vector has changed places with another one.
+    if (!step) {
+      return this;
+    }
+    const { shape, rows: [...rows] } = this.arrays.positional_encoding;
+    [rows[0], rows[step]] = [rows[step], rows[0]];
+    const arrays = { ...this.arrays, positional_encoding: { shape, rows } };
+    return Object.assign(Object.create(this), { arrays, mark: step });
+  }
+
   outputs(tokens) {
-    return [`count of ${tokens[0]}`];
+    return [`count of ${tokens[this.mark]}`];
   }
 
   answers(tokens) {
-    return [countOf(tokens, tokens[0]) - 1]; // The first letter does not count itself.
+    return [countOf(tokens, tokens[this.mark]) - 1]; // The letter that is counted does not count itself.
+  }
+
+  describe(length) {
+    return super.describe(length) + (this.mark ? `, their signal at step ${this.mark}` : "");
   }
 
   problem(tokens) {

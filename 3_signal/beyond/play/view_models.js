@@ -17,8 +17,8 @@ export const Models = {
   id: "model",
   title: "Models",
   shell: null, // What the shell does for a view: see shell.js.
-  shown: null, // { name, model, tokens, factors, moves, cell, chances, seen }: factors multiply the scores of each
-  // attention where a slider was moved; the cell is the chosen one.
+  shown: null, // { name, model, tokens, factors, moves, cell, chances, seen }: the model, with its mark where that was
+  // moved; factors multiply the scores of each attention where a slider was moved; the cell is the chosen one.
   cards: {}, // An AttentionCard for each attention.
   hand: null,
   target: null, // The cell above which weight is carried.
@@ -31,7 +31,11 @@ export const Models = {
       const { model } = library[$("model").value];
       const { tokens } = Models.shown; // Letters that fit stay.
       const fits = tokens.length === model.length && model.problem(tokens) === "";
-      Models.show({ name: $("model").value, tokens: fits ? tokens : usual(model) });
+      Models.show({ name: $("model").value, model, tokens: fits ? tokens : usual(model) });
+    };
+    $("mark").onchange = () => {
+      const { name } = Models.shown;
+      Models.change({ model: library[name].model.marked(Number($("mark").value)), moves: [] });
     };
     onTyping("letters", () => Models.shown.model, (tokens) => Models.change({ tokens, moves: [] }));
     $("random").onclick = () => {
@@ -71,7 +75,8 @@ export const Models = {
       }
       return;
     }
-    Models.show(Models.shown || { name: "counting", tokens: usual(library.counting.model) });
+    const { model } = library.counting;
+    Models.show(Models.shown || { name: "counting", model, tokens: usual(model) });
     if (name) {
       Models.shell.missing(name);
     }
@@ -81,13 +86,12 @@ export const Models = {
     return writeShown("model", { ...Models.shown, cell: null });
   },
 
-  show({ name, tokens, factors = {}, moves = [], cell = null }) {
+  show({ name, model, tokens, factors = {}, moves = [], cell = null }) {
     const before = Models.shown;
-    const { model } = library[name];
     const { chances, seen } = model.run(tokens, factors, moves);
     Models.shown = { name, model, tokens, factors, moves, cell: cell || firstCell(model, seen), chances, seen };
     const sameModel = before !== null && before.name === name;
-    const same = sameModel && String(before.tokens) === String(tokens);
+    const same = sameModel && String(before.tokens) === String(tokens) && before.model.mark === model.mark;
     if (!sameModel) {
       Models.drawModel();
     }
@@ -102,6 +106,9 @@ export const Models = {
 
   change(changes) { // Show what is shown, but for some changes. Where letters do not fit, what was shown stays.
     const now = { ...Models.shown, ...changes };
+    if (now.model.mark >= now.tokens.length) { // No letter is there any more.
+      now.model = library[now.name].model;
+    }
     const wrong = now.model.problem(now.tokens);
     say(wrong);
     $("stage").classList.toggle("old", wrong !== "");
@@ -138,6 +145,10 @@ export const Models = {
     if (document.activeElement !== $("letters")) { // While one types, the field is one's own.
       $("letters").value = model.join(tokens);
     }
+    $("positions").hidden = !model.settings.pos_enc;
+    $("mark").replaceChildren(...tokens.map((token, step) =>
+      make("option", { value: step }, `step ${step}: ${token}`)));
+    $("mark").value = model.mark;
     Object.values(Models.cards).forEach((card) => card.draw(Models.shown));
     Models.drawAnswers();
     $("put_back").hidden = !moves.length;
