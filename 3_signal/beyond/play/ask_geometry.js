@@ -108,7 +108,7 @@ export function firstLines(stage, weights, keyed, owner, hand) {
     const low = depth(along[word], along[place]);
     const home = below(along[place], isKey ? 0.55 * rem : 0);
     const end = held ? follow(home, hand) : below(along[place], 0);
-    const bend = tall ? [end[0] - low, end[1]] : [end[0], end[1] + low];
+    const bend = below(end[tall ? 1 : 0], low);
     const d = curve(below(along[word], 0), end, [below(along[word], low), bend]);
     if (isKey && !knob.hidden) {
       placeKnob(knob, held ? end : home, 0.5 * weight);

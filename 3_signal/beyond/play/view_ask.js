@@ -228,9 +228,10 @@ export const Ask = {
     $("ask_whose").hidden = Ask.name === "transformer";
     $("ask_whose").querySelector("b").textContent = library[Ask.name].title;
     $("ask_title").textContent = asking;
-    $("ask_looks").style.visibility = Ask.equal || Ask.moves.length ? "hidden" : "visible"; // Its place stays.
     const right = Ask.model.answers(Ask.tokens)[Ask.last];
     const wrong = Ask.answer !== right;
+    const looks = !wrong && !Ask.equal && Ask.moves.length === 0;
+    $("ask_looks").style.visibility = looks ? "visible" : "hidden"; // Its place stays.
     $("ask_answer").textContent = Ask.answer;
     $("ask_answer").dataset.answer = Ask.answer;
     $("ask_answer").classList.toggle("wrong", wrong);
