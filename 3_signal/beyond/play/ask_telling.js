@@ -10,11 +10,11 @@ function strong(...words) {
 // Return it, as parts of a paragraph: of weight that was moved, of equal weights, or what one can do. `weights` are
 // those of the last word, `earlier` is what there was before the last move; `right` is how many of 1,000 texts are
 // right with equal weights, if that is known already.
-export function whatHappens({ tokens, last, moves, equal, weights, answer, earlier }, right) {
+export function whatHappens(ask, right) {
+  const { tokens, last, moves, equal, weights, answer } = ask;
   if (moves.length) {
     const move = moves[moves.length - 1];
-    return move.row === last ? ofTheQuestion(move, { tokens, moves, equal, weights, answer, earlier })
-      : ofThePet(move, { tokens, last, weights, answer, earlier });
+    return move.row === last ? ofTheQuestion(move, ask) : ofThePet(move, ask);
   }
   if (equal) {
     return [strong(`It has learnt to choose, so now it can only guess, and says ${answer}.`),
@@ -36,7 +36,7 @@ function ofTheQuestion({ row, from, to }, { tokens, moves, equal, weights, answe
     told = `It says ${target}, because you made it look there.`;
   }
   const others = moves.length === 1 ? "; nothing else has changed" : "";
-  return [strong(told), ` All heads of this layer take from ${target} what they took from ${source}` +
+  return [strong(told), ` All heads of the last layer take from ${target} what they took from ${source}` +
     `${equal ? "; their other weights are equal" : others}.`];
 }
 

@@ -75,13 +75,20 @@ export const Ask = {
     Ask.tokens = fits ? asked : usual(Ask.model);
     const { seen } = Ask.model.run(Ask.tokens);
     const moves = words.getAll("move").map((move) => readMove(move, seen, Ask.question));
-    const follows = fits && !moves.includes(null);
+    const follows = fits && moves.every(Ask.isMine);
     Ask.change({ equal: words.get("attend") === "equal", moves: follows ? moves : [] });
     if (!isThere) {
       Ask.shell.missing(name);
     } else if (!follows) {
       say("The address holds a text that this model cannot be asked about.");
     }
+  },
+
+  isMine(move) { // Whether it is one of the lines that one can move here.
+    const { question, last } = Ask;
+    const [first] = Ask.model.layerNames;
+    return move !== null && (move.row === last ? move.id === question.id
+      : move.id === first && first !== question.id && move.row % 2 === 1);
   },
 
   address() {
