@@ -218,13 +218,13 @@ class Reference(formula.Model):
     Attributes:
         task: 1, 2, 3 or "transformer".
         known: its letters, a str, or its words, a list.
-        moves: dict from (name of an attention, head) to a list of (row, from, to): weight moved by hand.
+        moves: list of (name of an attention, row, from, to): weight moved by hand, in all its heads.
     """
 
     def __init__(self, path):
         arrays, description = program.read(path)
         super().__init__(arrays)
-        self.settings, self.moves = description["settings"], {}
+        self.settings, self.moves = description["settings"], []
         self.is_fixed = path.stem == "counting_fixed"
         if description["task"] == "Transformer":
             self.task, self.known = (
@@ -238,12 +238,12 @@ class Reference(formula.Model):
     def mix(self, name, query, key, value, mask=True):
         """As in formula.Model, with the weights moved by hand."""
         means = super().mix(name, query, key, value, mask)
-        moves = self.moves.get((name, len(self.weights[name]) - 1), ())
         weights = self.weights[name][-1]
-        for row, start, end in moves:
-            weights[row, end] += weights[row, start]
-            weights[row, start] = 0
-        return weights @ value if moves else means
+        for attention, row, start, end in self.moves:
+            if attention == name:
+                weights[row, end] += weights[row, start]
+                weights[row, start] = 0
+        return weights @ value if self.moves else means
 
     def __call__(self, text, factors=()):
         """Return the chances of each answer to letters or words, and the weights of each attention."""

@@ -153,7 +153,10 @@ def test_the_page_works_in(engine, tmp_path, monkeypatch):
         page.drag(page.js(HEAVIEST), page.named("hen"))
         assert page.data("answer") == ["hen"]
         webdriver.ActionChains(driver).send_keys(Keys.ARROW_LEFT).perform()  # From pet to pet.
-        assert page.data("answer") == ["owl"] and page.js(SEEN)[0] == ""
+        assert page.data("answer") == ["owl"]
+        page.drag(page.find("ask_key"), page.named("Anna"))  # The owl's own line, from Cleo.
+        told = page.js("return document.getElementById('ask_told').textContent")
+        assert "Anna" in told and page.js(SEEN)[0] == ""
 
         page.visit("#vote")
         page.named("Vote for Model 2", "button").click()
