@@ -1,6 +1,7 @@
 """The page to play with in a real browser: what its tests see there and do there."""
 
 import base64
+import inspect
 import os
 import shutil
 import time
@@ -70,6 +71,7 @@ class Page:
         """Start the browser."""
         service = webdriver.ChromeService(shutil.which("chromedriver"))
         self.driver = webdriver.Chrome(self.options, service)
+        self.driver.set_script_timeout(program.DEADLINE)
 
     def reset(self):
         """Forget what another test has set and left, and show nothing."""
@@ -101,9 +103,10 @@ class Page:
         """Run a script and return what it returns."""
         return self.driver.execute_script(script, *arguments)
 
-    def wait(self, condition, seconds=60):
+    def wait(self, condition):
         """Wait until the condition, a function, is true, and return what it returned."""
-        return ui.WebDriverWait(self.driver, seconds, 0.05).until(lambda _: condition())
+        awaited = f"waited {program.DEADLINE} seconds for this:\n{inspect.getsource(condition)}"
+        return ui.WebDriverWait(self.driver, program.DEADLINE, 0.05).until(lambda _: condition(), awaited)
 
     # --- What there is
 

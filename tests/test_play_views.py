@@ -269,7 +269,7 @@ def test_row_shows_an_example_step_by_step(page):
     assert steps.get_attribute("data-at") == "0"
     for name, step in (("next", 1), ("next", 2), ("back", 1), ("softmax", 4), ("play", 5)):
         page.one(f"#row_steps [data-step={name}]").click()
-        page.wait(lambda step=step: steps.get_attribute("data-at") == str(step), 5)
+        page.wait(lambda step=step: steps.get_attribute("data-at") == str(step))
         assert page.one("#row_steps .told").text
     for owner, strength in enumerate((2.8, 6, 0, 8)):
         page.all("#row_names button")[owner].click()
@@ -501,18 +501,18 @@ def test_models_on_a_phone_by_finger(page):
     cell = page.cell("attention", 0, 7)
     usual = page.seen()
     page.swipe(cell, (-20, 0), page.way(cell, page.cell("attention", 0, 1)))
-    page.wait(lambda: weights(page)[7] == 0, 9)
+    page.wait(lambda: weights(page)[7] == 0)
     assert weights(page)[1] > usual["weights"]["attention"][0][0][1]
     page.find("put_back").click()
     top = "window.scrollTo(0, 0); arguments[0].scrollIntoView({ block: 'center' }); return scrollY"
     before = page.js(top, cell)
     page.swipe(cell, (0, -40), (0, -80), (0, -150))
-    page.wait(lambda: page.js("return scrollY") > before + 20, 9)
+    page.wait(lambda: page.js("return scrollY") > before + 20)
     assert page.seen() == usual
     page.js(top, cell)
     cell.click()
     sheet = page.find("cell")
-    page.wait(lambda: abs(page.js("return arguments[0].getBoundingClientRect().bottom", sheet) - 844) < 1, 5)
+    page.wait(lambda: abs(page.js("return arguments[0].getBoundingClientRect().bottom", sheet) - 844) < 1)
     page.one("#cell_move button").click()
     page.cell("attention", 0, 1).click()
     assert not sheet.is_displayed() and page.seen()["answers"] == ["1", "3", "2"]
@@ -571,7 +571,7 @@ def test_train_trains_both_kinds(page):
     assert page.js("return [STEPS, BATCH, RATE]") == [2000, 100, 0.01]  # As main.py, so that one can compare.
     page.js("Train.drawnAt = Infinity")  # Drawn at the end alone, it takes three quarters of the time.
     page.one("[data-guess]").click()
-    page.wait(lambda: page.one("#stop[aria-disabled=true]").is_displayed(), 120)
+    page.wait(lambda: page.one("#stop[aria-disabled=true]").is_displayed())
     right = {}
     for kind, least in (("learnt", 900), ("equal", 850)):
         right[kind] = int(page.one(f"#runs [data-kind={kind}]").get_attribute("data-right"))
