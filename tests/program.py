@@ -88,6 +88,7 @@ def wait_until(condition, awaited):
     end = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < end, f"waited {DEADLINE} seconds until {awaited}"
+        time.sleep(0.01)
 
 
 def run(task, *flags, **options):

@@ -120,12 +120,10 @@ def test_ctrl_c_and_two_trainings_into_one_folder_leave_a_whole_model(savepath):
     process.send_signal(signal.SIGINT)
     completed = program.finish(process)
     (line,) = program.messages(completed)
-    told = int(line.partition("the saved model is that of step ")[2])
-    assert completed.returncode == 130 and saved() - told in (
-        0,
-        1,
-    )  # 1 if it came while the file was replaced.
-    assert len(steps) > 3 and saved() >= max(program.losses(completed.stdout)) - 1 and not refused(savepath)
+    late = saved() - int(line.partition("the saved model is that of step ")[2])
+    assert completed.returncode == 130 and late in (0, 1)  # 1 if Ctrl-C came while the file was replaced.
+    assert any(step % 50 for step in steps - {2})  # It has saved as often as it was told.
+    assert saved() >= max(program.losses(completed.stdout)) - 1 and not refused(savepath)
 
 
 @pytest.mark.parametrize("lr", (1e9, 1e39))  # The loss is the first that is none, or the weights are.
