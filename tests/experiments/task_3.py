@@ -10,7 +10,7 @@ import numpy as np
 from . import edits, measuring
 
 TASK, MEASURES = 3, ["right"]
-TEN, TWENTY, FORTY = range(1, 11), range(1, 21), range(1, 41)
+TEN, TWENTY, FORTY, FRESH = range(1, 11), range(1, 21), range(1, 41), range(601, 621)
 BARE = "--pos_enc --enc_layers 0 --lr 0.01"
 setup = functools.partial(edits.Setup, TASK, flags="--pos_enc")
 
@@ -40,6 +40,7 @@ LAYERS = {
     "six": (setup(flags="--pos_enc --enc_layers 6"), TEN),
 }
 SETUPS = [row for rows in (BESIDE, *TABLES.values(), STEPS, LAYERS) for row in rows.values()]
+SETUPS.append((POSITIONS, FRESH))
 
 
 def report():
@@ -51,11 +52,11 @@ def report():
     measuring.compare("Beside the original", head, groups, accuracy, "%", each=True)
     for title, rows in TABLES.items():
         measuring.compare(title, ["", "right"], edits.groups(rows), accuracy, "%", each=True)
+    print_positions(TWENTY)
     head = ["", "like it / another", "decoder on the signal"]
     measuring.compare("The signal's row", head, edits.groups(STEPS), signal_row, *["{:.2f}"] * 2)
     changed = {"nothing": {}, "decoder: equal weights": {"attention": 0}}
     changed["encoder: equal weights"] = {"encoder_layer_1/attention": 0}
-
     models = edits.models(POSITIONS, TWENTY)
 
     def with_each(model):
@@ -69,17 +70,21 @@ def report():
     measuring.table(f"Without an encoder layer, changed, `{BARE}`", ["", "right"], rows)
 
 
-def report_mark():
-    """Print how long the positional vectors are, and what follows the first of them."""
-    models = edits.models(POSITIONS, FORTY)
-    first, others, *right = zip(*map(positions, models), strict=True)
+def print_positions(seeds):
+    """Print how long the positional vectors of the models of some seeds are, and what these get right."""
+    first, others, right, alike = zip(*map(positions, edits.models(POSITIONS, seeds)), strict=True)
     rows = [["length of the first vector", measuring.summary(first)]]
     rows += [["mean length of the other ten", measuring.summary(others)]]
-    rows += [["as it is: right", measuring.summary(right[0], "%")]]
-    rows += [["one vector for positions 1 to 10: right", measuring.summary(right[1], "%")]]
-    measuring.table("Positional vectors", ["`--pos_enc`, forty runs", ""], rows)
+    rows += [["as it is: right", measuring.summary(right, "%")]]
+    rows += [["one vector for positions 1 to 10: right", measuring.summary(alike, "%")]]
+    measuring.table(f"Positional vectors, seeds {seeds[0]} to {seeds[-1]}", ["`--pos_enc`", ""], rows)
+
+
+def report_mark():
+    """Print the positional vectors of fresh models, and what follows the first of them."""
+    print_positions(FRESH)
     head = ["positional vectors", "counts the letter of", "right"]
-    rows = [with_mark_moved(model) for model in models[:10]]
+    rows = [with_mark_moved(model) for model in edits.models(POSITIONS, TEN)]
     rows = [[*names, measuring.summary([row[names] for row in rows], "%")] for names in rows[0]]
     measuring.table("The mark is moved", head, rows)
 
