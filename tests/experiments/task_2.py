@@ -38,7 +38,10 @@ SETUPS = [row for rows in (BOUGHT, NEEDED, EXPECTED, BESIDE) for row in rows.val
 def report():
     """Print the figures of the task."""
     head, groups = ["", "this project: right"], edits.groups(BESIDE)
-    measuring.compare("Beside the original", head, groups, lambda model: accuracy(model)[:1], "%", each=True)
+    data = measuring.new_data(TASK)
+    measuring.compare(
+        "Beside the original", head, groups, lambda model: [measuring.right(model, data)], "%", each=True
+    )
     print(f"\nA difference of 1, the best guess without any letter: {2 * math.comb(20, 11) / 2**20:.1%}")
     head, groups = ["the difference step has read nothing", *MEASURES], edits.groups(NEEDED)
     measuring.compare("When attending to others is needed", head, groups, accuracy, *["%"] * 3, each=True)
