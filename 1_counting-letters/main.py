@@ -23,9 +23,9 @@ from pathlib import Path
 
 
 def positive_int(text):
-    """Return an int of at least 1; argparse names this function in its error."""
-    if int(text) < 1:
-        raise ValueError
+    """Return an int of at least 1; argparse turns the error into a line."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
     return int(text)
 
 
@@ -55,7 +55,7 @@ parser.add_argument("--max_len", type=positive_int, default=10, help="length of 
 parser.add_argument("--vocab_size", type=int, choices=range(1, 27), metavar="N", default=3, help="letters")
 sample = parser.add_mutually_exclusive_group()
 sample.add_argument("--sample_len", type=positive_int, help="length of the tested sequence")
-sample.add_argument("--input", metavar="TEXT", help='test this sequence, such as "AB BC"')
+sample.add_argument("--input", metavar="TEXT", help='test this sequence, such as "AB BCA CAB"')
 
 
 def parse_arguments(argv=None, saved=None):
@@ -69,8 +69,8 @@ def parse_arguments(argv=None, saved=None):
         parser.error("argument --lr: must be a number above 0")
     if args.seed is not None and not 0 <= args.seed < 2**32:
         parser.error("argument --seed: must be at least 0 and below 2**32")
-    # Until the checkpoint is read, --test does not know how many letters the model has.
-    letters = LETTERS[: args.vocab_size + 1] if args.train or saved else LETTERS
+    sizes_known = args.train or saved  # Otherwise they are still to be read from the checkpoint.
+    letters = LETTERS[: args.vocab_size + 1] if sizes_known else LETTERS
     if args.input is not None:
         args.input = args.input.replace("␣", " ")
         if not args.input or set(map(str.upper, args.input)) - set(letters):
@@ -111,7 +111,10 @@ class Task:
         self.generator = generator or np.random.default_rng()
 
     def next_batch(self, *shape, length=None):
-        """Return random inputs, one-hot float32 (*shape, length, vocab_size + 1), and the answers to them."""
+        """Return random inputs, one-hot float32 (*shape, length, vocab_size + 1), and the answers to them.
+
+        With the shape (100,) they are one batch of 100 sequences, with (50, 100) fifty batches.
+        """
         size = (*shape, length or self.max_len)
         indices = self.generator.integers(len(self.letters), size=size, dtype=np.int32)
         inputs = self.one_hot(indices)
@@ -196,7 +199,7 @@ def train(args, path):
     @tf.function(jit_compile=True)
     def train_steps(inputs, answers):
         """Take one training step per batch; return the last loss. A call per step would be slower."""
-        loss = 0.0  # tf.range needs its type.
+        loss = 0.0  # TensorFlow's loops need their variables before they begin.
         for batch in tf.range(len(inputs)):
             with tf.GradientTape() as tape:
                 logits = model(inputs[batch])[0]
@@ -205,21 +208,26 @@ def train(args, path):
             optimizer.apply(gradients, model.trainable_variables)
         return loss
 
-    # A call ends wherever a loss line or a checkpoint is due.
+    # A call takes up to 50 steps, and ends wherever a loss line or a checkpoint is due.
     steps_per_call = math.gcd(50, args.print_every, args.save_every)
-    losses, step = [], 0
-    while step < args.steps:
-        batches = min(steps_per_call, args.steps - step)
-        inputs, answers = task.next_batch(batches, args.batchsize)
-        loss = float(train_steps(inputs, answers))
-        step += batches
-        if not math.isfinite(loss):
-            fail(f"the loss is {loss} at step {step}; try a lower --lr")
-        if step % args.print_every == 0 or step == args.steps:
-            losses.append((step, loss))
-            print(f"Iteration {step} - Loss {loss}", flush=True)
-        if step % args.save_every == 0 or step == args.steps:
-            save(model, args.settings, step, path)
+    losses, step, saved = [], 0, "nothing of this training is saved yet"
+    try:
+        while step < args.steps:
+            batches = min(steps_per_call, args.steps - step)
+            inputs, answers = task.next_batch(batches, args.batchsize)
+            loss = float(train_steps(inputs, answers))
+            step += batches
+            if not math.isfinite(loss):
+                fail(f"the loss is {loss} at step {step}; try a lower --lr")
+            if step % args.print_every == 0 or step == args.steps:
+                losses.append((step, loss))
+                print(f"Iteration {step} - Loss {loss}", flush=True)
+            if step % args.save_every == 0 or step == args.steps:
+                save(model, args.settings, step, path)
+                saved = f"the saved model is that of step {step}"
+    except KeyboardInterrupt:  # Ctrl-C.
+        print(f"{parser.prog}: stopped after step {step}; {saved}", file=sys.stderr)
+        raise
     print(f"Training complete!\nModel saved to {shown(path)}.")
     return model, losses
 
@@ -270,14 +278,18 @@ def draw_losses(losses, path):
     axes.semilogy(*zip(*losses), marker=".")
     axes.set(title="Loss", xlabel="Training step", ylabel="Cross-entropy (nats per output step)")
     axes.set_xlim(left=0)
+    axes.yaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("")
     save_figure(figure, path)
 
 
 def draw_heatmap(title, weights, rows, columns, path):
     """Draw attention weights, float (queries, keys); rows and columns are lists of names."""
     width = max(0.6 * len(columns), max(map(len, title.split("\n"))) / 7 - 3)  # Room for the longest line.
-    size = np.minimum((width, 0.6 * len(rows)), 14)
-    figure, axes = plt.subplots(figsize=size + (3, 1.8), layout="constrained")
+    size = np.minimum((width, 0.6 * len(rows)), 14) + (3, 1.8)
+    dpi = min(100, *(1300, 620) / size)  # So a window fits a laptop's screen.
+    figure, axes = plt.subplots(figsize=size, dpi=dpi, layout="constrained")
     brightest = min(1, max(2 / len(columns), weights.max()))  # Equal weights get the middle colour.
     image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto")
     figure.colorbar(image, label="Weight")
@@ -293,9 +305,10 @@ def draw_heatmap(title, weights, rows, columns, path):
 
 
 def save_figure(figure, path):
-    """Write a figure as a PNG file."""
+    """Write a figure as a PNG file, and name its window."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
+    figure.canvas.manager.set_window_title(path.stem.replace("_", " ").capitalize())
     print(f"Plot saved to {shown(path)}.")
 
 
@@ -311,9 +324,12 @@ def save(model, settings, step, path):
         fail(f"the weights are not finite at step {step}; try a lower --lr")
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}.part")
-    with part.open("wb") as file:
-        np.savez(file, description=description, **arrays)
-    part.replace(path)  # Atomic: at any moment there is a complete model.
+    try:
+        with part.open("wb") as file:
+            np.savez(file, description=description, **arrays)
+        part.replace(path)  # Atomic: at any moment there is a complete model.
+    finally:
+        part.unlink(missing_ok=True)  # It is still there if the disk is full, or after Ctrl-C.
 
 
 def load(path):
@@ -323,7 +339,10 @@ def load(path):
     try:
         with np.load(path) as archive:
             arrays = dict(archive)
-        settings = json.loads(str(arrays.pop("description")))["settings"]
+        description = json.loads(str(arrays.pop("description")))
+        if description["task"] != "Counting Letters":
+            fail(f"{shown(path)} is a model of {description['task']}; use another --savepath")
+        settings = description["settings"]
         model = AttentionModel(**settings)
         for weight in model.weights:
             weight.assign(arrays.pop(weight.path.removeprefix("model/")))
@@ -347,7 +366,7 @@ def fail(message):
 
 
 def main(argv=None):
-    """Train, test and plot as the flags in argv, a list, say."""
+    """Train, test and plot; argv is a list of flags, without it those of the command line."""
     args = parse_arguments(argv)
     path = args.savepath / "checkpoint.npz"
     if args.train:

@@ -1,6 +1,7 @@
 """The page to play with in a real browser: what its tests see there and do there."""
 
 import base64
+import inspect
 import os
 import shutil
 import time
@@ -70,6 +71,7 @@ class Page:
         """Start the browser."""
         service = webdriver.ChromeService(shutil.which("chromedriver"))
         self.driver = webdriver.Chrome(self.options, service)
+        self.driver.set_script_timeout(program.DEADLINE)
 
     def reset(self):
         """Forget what another test has set and left, and show nothing."""
@@ -101,9 +103,10 @@ class Page:
         """Run a script and return what it returns."""
         return self.driver.execute_script(script, *arguments)
 
-    def wait(self, condition, seconds=60):
+    def wait(self, condition):
         """Wait until the condition, a function, is true, and return what it returned."""
-        return ui.WebDriverWait(self.driver, seconds, 0.05).until(lambda _: condition())
+        awaited = f"waited {program.DEADLINE} seconds for this:\n{inspect.getsource(condition)}"
+        return ui.WebDriverWait(self.driver, program.DEADLINE, 0.05).until(lambda _: condition(), awaited)
 
     # --- What there is
 
@@ -218,13 +221,13 @@ class Reference(formula.Model):
     Attributes:
         task: 1, 2, 3 or "transformer".
         known: its letters, a str, or its words, a list.
-        moves: dict from (name of an attention, head) to a list of (row, from, to): weight moved by hand.
+        moves: list of (name of an attention, row, from, to): weight moved by hand, in all its heads.
     """
 
     def __init__(self, path):
         arrays, description = program.read(path)
         super().__init__(arrays)
-        self.settings, self.moves = description["settings"], {}
+        self.settings, self.moves = description["settings"], []
         self.is_fixed = path.stem == "counting_fixed"
         if description["task"] == "Transformer":
             self.task, self.known = (
@@ -238,12 +241,12 @@ class Reference(formula.Model):
     def mix(self, name, query, key, value, mask=True):
         """As in formula.Model, with the weights moved by hand."""
         means = super().mix(name, query, key, value, mask)
-        moves = self.moves.get((name, len(self.weights[name]) - 1), ())
         weights = self.weights[name][-1]
-        for row, start, end in moves:
-            weights[row, end] += weights[row, start]
-            weights[row, start] = 0
-        return weights @ value if moves else means
+        for attention, row, start, end in self.moves:
+            if attention == name:
+                weights[row, end] += weights[row, start]
+                weights[row, start] = 0
+        return weights @ value if self.moves else means
 
     def __call__(self, text, factors=()):
         """Return the chances of each answer to letters or words, and the weights of each attention."""

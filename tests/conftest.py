@@ -36,7 +36,7 @@ def trained(tmp_path_factory):
         task, flags = TRAININGS[variant]
         folder = base / f"trained {variant}"
         training = types.SimpleNamespace(savepath=folder / "models", plotpath=folder / "plots")
-        with filelock.FileLock(base / f"trained {variant}.lock"):
+        with filelock.FileLock(base / f"trained {variant}.lock", timeout=program.DEADLINE):
             if not (folder / "output.txt").exists():
                 paths = ("--savepath", training.savepath, "--plotpath", training.plotpath)
                 run = program.in_process if variant in ("2", "3") else program.run

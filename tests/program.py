@@ -8,6 +8,7 @@ import re
 import string
 import subprocess
 import sys
+import time
 from unittest import mock
 
 import numpy as np
@@ -18,6 +19,7 @@ ROOT, BEYOND, FOLDERS = programs.ROOT, programs.BEYOND, programs.FOLDERS
 SCRIPTS, VARIANTS = programs.SCRIPTS, programs.VARIANTS
 TASKS = {1: "Counting Letters", 2: "Difference", 3: "Signal"}  # What a checkpoint calls them.
 script, load, read = programs.script, programs.load, programs.read
+DEADLINE = 300  # Seconds, for whatever a test waits for: enough on a machine ten times as busy as usual.
 
 
 def source(task):
@@ -74,8 +76,19 @@ def start(task, *flags, python=(sys.executable,), **options):
 
 def finish(process):
     """Wait for a process and return its subprocess.CompletedProcess."""
-    output, errors = process.communicate()
+    try:
+        output, errors = process.communicate(timeout=DEADLINE)
+    finally:
+        process.kill()  # If it still runs.
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def wait_until(condition, awaited):
+    """Wait until a function returns true; if that takes too long, say in words what was awaited."""
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < end, f"waited {DEADLINE} seconds until {awaited}"
+        time.sleep(0.01)
 
 
 def run(task, *flags, **options):
@@ -89,11 +102,12 @@ def in_process(task, *flags, compiled=True):
     module.plt.close("all")  # What another test has drawn.
     module.tf.config.run_functions_eagerly(not compiled)
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
-        with mock.patch.object(module.plt, "show"):
+        with mock.patch.object(module.plt, "show") as show:
             try:
                 module.main([str(flag) for flag in flags])
             except SystemExit as end:
                 status = end.code
+    assert show.called == (status == 0 and "--plot" in flags)
     module.tf.config.run_functions_eagerly(False)
     return subprocess.CompletedProcess(flags, status, output.getvalue(), errors.getvalue())
 
@@ -168,8 +182,13 @@ def figures(output):
 
 
 def check_heatmap(axes, weights, rows, columns):
-    """Check that axes show weights, and the names of rows and columns where they belong."""
+    """Check that axes show weights, in colours and numbers, and the names of rows and columns."""
     np.testing.assert_allclose(axes.images[0].get_array(), weights, atol=0.001)
+    low, high = axes.images[0].get_clim()
+    assert low == 0 and weights.max() - 0.001 <= high <= 1
+    for text in axes.texts:
+        column, row = text.get_position()
+        assert float(text.get_text()) == pytest.approx(weights[row, column], abs=0.0061)
     assert axes.yaxis_inverted() and not axes.xaxis_inverted()  # The first row is above, as it is printed.
     for axis, names in ((axes.yaxis, rows), (axes.xaxis, columns)):
         ticks = [tick.get_text() for tick in axis.get_ticklabels()]

@@ -4,8 +4,10 @@ import ast
 import pathlib
 import re
 import shutil
+import sys
 import textwrap
 
+import formula
 import numpy as np
 import program
 import pytest
@@ -22,11 +24,14 @@ SAMPLES = {  # The page's model of each printed sample, and what it is given.
 }
 
 
-def blocks(page, kind, indent=" *"):
-    """Return a page's blocks of code of a kind, such as "python", as they are pasted, a list of str."""
-    fence = rf"^({indent})```{kind}\n(.*?)^\1```$"
+def blocks(page, kind, indent=9):
+    """Return a page's blocks of code of a kind, such as "python", as they are pasted, a list of str.
+
+    Those that are indented by more spaces than this are left out.
+    """
+    fence = r"^( *)```(\w*)\n(.*?)^\1```$"
     found = re.findall(fence, page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    return [textwrap.dedent(block) for _, block in found]
+    return [textwrap.dedent(block) for space, name, block in found if name == kind and len(space) <= indent]
 
 
 # --- Flags and code ---------------------------------------------------------------------------------------
@@ -69,7 +74,7 @@ def test_every_command_takes_the_flags_it_shows(page):
 def test_code_in_a_page_is_code_of_its_program(task):
     """But not what a reader pastes into a Python of theirs, as in exercises, which are indented."""
     source = " ".join(program.source(task).split())
-    quoted = [block for block in blocks(PAGES[task], "python", "") if not re.search("import|r.load", block)]
+    quoted = [block for block in blocks(PAGES[task], "python", 0) if not re.search("import|r.load", block)]
     assert quoted and all(" ".join(block.split()) in source for block in quoted)
 
 
@@ -118,7 +123,34 @@ def test_attention_in_numpy_is_that_of_keras(capsys):
     np.testing.assert_allclose(mean, expected[0], atol=1e-6)
 
 
-def test_she_finds_anna(capsys):
-    names = pasted(2)
-    assert names["weights"].round(2)[2].tolist() == [0.89, 0.05, 0.05]
-    assert "[[0.1" in capsys.readouterr().out
+@pytest.fixture
+def own_folder(tmp_path, monkeypatch):
+    """Return a function that makes a folder with a task's program and the page's model, and goes there."""
+
+    def make(task):
+        name = SAMPLES[task][0]
+        checkpoint = f"checkpoint{play.MODELS[name].flags.replace('--', '_')}.npz"
+        (tmp_path / "models").mkdir()
+        shutil.copy(play.FOLDER / "checkpoints" / f"{name}.npz", tmp_path / "models" / checkpoint)
+        shutil.copy(program.script(task), tmp_path)
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "main", raising=False)
+        return pasted(task)
+
+    return make
+
+
+def test_the_pasted_scores_are_those_of_the_printed_weights(own_folder, capsys):
+    states = own_folder(2)["states"][0].numpy()
+    printed = np.array(re.findall(r"-?\d+\.\d", capsys.readouterr().out), float).reshape(4, 4)
+    np.testing.assert_allclose(printed, states @ states.T / 8, atol=0.051)
+    (sample,) = re.findall(r"Output step 3:\n\[(.*)\]", PAGES[2].read_text(encoding="utf-8"))
+    np.testing.assert_allclose(formula.softmax(printed[3]), np.fromstring(sample, sep=","), atol=0.02)
+
+
+def test_with_the_mark_at_step_5_the_letter_there_is_counted(own_folder, capsys):
+    names = own_folder(3)
+    texts = ["".join(each[:, 0]) for each in names["main"].Task().prettify(names["inputs"])]
+    right = [text.count(text[5]) - 1 for text in texts]
+    share = np.mean(names["answers"] == right)
+    assert share > 0.99 and float(capsys.readouterr().out) == pytest.approx(share)

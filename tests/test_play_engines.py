@@ -8,6 +8,7 @@ import socket
 import subprocess
 
 import browser
+import program
 import pytest
 from selenium import common, webdriver
 from selenium.webdriver.common.by import By
@@ -51,7 +52,7 @@ class Marionette:
     }
 
     def __init__(self, port):
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=program.DEADLINE) as connection:
             self.wire = connection.makefile("rwb")
         self.read()
 
@@ -91,7 +92,7 @@ def firefox(folder):
     port = folder / "MarionetteActivePort"  # and this is where it says which.
     with running(name, "--headless", "--marionette", "--no-remote", "--profile", folder):
         try:
-            ui.WebDriverWait(None, 60).until(lambda _: port.exists() and port.read_text())
+            ui.WebDriverWait(None, program.DEADLINE).until(lambda _: port.exists() and port.read_text())
         except common.TimeoutException:
             pytest.skip(f"this test of play.html needs a Firefox that opens {folder}; as a snap it cannot")
         yield webdriver.Remote(Marionette(int(port.read_text())), options=webdriver.FirefoxOptions())
@@ -153,7 +154,10 @@ def test_the_page_works_in(engine, tmp_path, monkeypatch):
         page.drag(page.js(HEAVIEST), page.named("hen"))
         assert page.data("answer") == ["hen"]
         webdriver.ActionChains(driver).send_keys(Keys.ARROW_LEFT).perform()  # From pet to pet.
-        assert page.data("answer") == ["owl"] and page.js(SEEN)[0] == ""
+        assert page.data("answer") == ["owl"]
+        page.drag(page.find("ask_key"), page.named("Anna"))  # The owl's own line, from Cleo.
+        told = page.js("return document.getElementById('ask_told').textContent")
+        assert "Anna" in told and page.js(SEEN)[0] == ""
 
         page.visit("#vote")
         page.named("Vote for Model 2", "button").click()

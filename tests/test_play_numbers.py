@@ -24,6 +24,7 @@ SIZES = [  # Models with random weights: the task and the settings.
 
 def test_the_page_is_what_its_sources_give_and_asks_no_network(tmp_path, page):
     folder = shutil.copytree(browser.SOURCES, tmp_path / "beyond" / "play")
+    shutil.copy(program.BEYOND / "transformer.py", folder.parent)  # It has the names and pets.
     subprocess.run([sys.executable, folder / "build.py"], check=True, cwd=tmp_path)
     same = folder.with_name("play.html").read_bytes() == browser.PAGE.read_bytes()
     assert same, "Run `python 3_signal/beyond/play/build.py`: play.html is what people open."
@@ -137,6 +138,63 @@ def test_accuracy_is_that_of_the_formula(page):
         answers = np.concatenate([counts, abs(counts[:, :1] - counts[:, 1:2])], axis=-1)
         right = (reference.lesson(letters).argmax(axis=-1) == answers).all(axis=-1).mean()
         assert abs(page.accuracy() - 1000 * right) < 60  # Four standard deviations.
+
+
+def test_the_letter_with_the_first_position_s_vector_is_counted(page):
+    """At each step, against the formula, and for most of 1,000 sequences."""
+    text = "BBABCCABCAB"
+    page.visit(f"#model=signal_pos_enc&letters={text}")
+    for step in (*range(1, 11), 0):
+        page.choose(str(step), "mark")
+        reference = browser.Reference(CHECKPOINTS["signal_pos_enc"])
+        reference.arrays["positional_encoding"][:, [0, step]] = reference.arrays["positional_encoding"][
+            :, [step, 0]
+        ]
+        chances, _ = reference(text)
+        seen = page.seen()
+        np.testing.assert_allclose(seen["chances"], chances, **CLOSE)
+        right = text.count(text[step]) - 1
+        assert seen["answers"] == [str(right)] and "✓" in seen["verdicts"][0] and page.accuracy() > 980
+    page.choose("5", "mark")
+    seen = page.seen()
+    page.visit(f"#{page.link}")
+    assert page.value("mark") == "5" and page.seen() == seen
+
+
+ANSWERS = """
+    return arguments[0].map((address) => {
+        const { model, tokens, moves } = readShown(wordsOf(address), "transformer");
+        return model.classes[largest(model.run(tokens, {}, moves).chances[8])];
+    });
+"""
+
+
+def test_a_moved_line_decides_what_is_found(page):
+    """In 200 random texts: the orange line, and the blue one, against the formula."""
+    reference, generator = browser.Reference(CHECKPOINTS["transformer"]), np.random.default_rng(5)
+    names, pets = np.reshape(reference.known, (2, -1))
+    texts, moves, others = [], [], []
+    for _ in range(200):
+        text = (
+            np.stack([generator.permutation(words)[:4] for words in (names, pets)], axis=-1).ravel().tolist()
+        )
+        right, other = generator.permutation([3, 5, 7])[:2]
+        texts.append([*text, text[right - 1]])
+        moves.append([("block_2/attention", 8, right, other), ("block_1/attention", right, right - 1, 0)])
+        others.append((text[other], text[right]))
+    page.visit("#ask")
+    share = []
+    for kind in (0, 1):
+        ways = [
+            f"model=transformer&letters={'+'.join(text)}&move={','.join(map(str, move[kind]))}"
+            for text, move in zip(texts, moves)
+        ]
+        answers = page.js(ANSWERS, ways)
+        for text, move, answer in zip(texts, moves, answers):
+            reference.moves = [move[kind]]
+            assert answer == reference.known[reference(text)[0][-1].argmax()]
+        share.append(np.mean([answer == other[kind] for answer, other in zip(answers, others)]))
+    assert share[0] > 0.9 and share[1] < 0.5, share  # The other pet; the right one, where a guesser has 41%.
 
 
 # --- Training ---------------------------------------------------------------------------------------------

@@ -121,7 +121,7 @@ class Asked:
         """Check all that is shown, with weight moved from word to word, and return the answer."""
         seen = self.page.js(ASKED)
         text, row = seen["words"], len(seen["words"]) - 1
-        self.reference.moves = {(self.last, self.head): [(row, *move) for move in moves]}
+        self.reference.moves = [move if len(move) == 4 else (self.last, row, *move) for move in moves]
         chances, weights = self.reference(text, {self.last: factor})
         np.testing.assert_allclose(seen["weights"], weights[self.last][self.head][-1], **CLOSE)
         for word, chance in seen["chances"]:
@@ -148,7 +148,7 @@ def test_ask_looks_a_pet_up_and_says_what_it_is_made_to_look_at(page):
     page.drag(asked.arc(5), asked.word(7))
     assert asked.says((5, 7)) == "owl"
     page.press(Keys.SHIFT + Keys.ARROW_UP)
-    assert asked.says((5, 6)) not in ("cat", "owl")  # Cleo has no pet to give.
+    asked.says((5, 6))  # Word by word.
     page.press(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
     assert asked.says((5, 3)) == "dog"  # From pet to pet.
     page.press(Keys.HOME, Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
@@ -166,11 +166,32 @@ def test_ask_looks_a_pet_up_and_says_what_it_is_made_to_look_at(page):
     assert other[::2] == "Dan Anna Ben Cleo Ben".split() and len({*other[1::2]}) == 4
     asked.arc(5).send_keys(Keys.END)
     asked.arc(3).send_keys(Keys.ARROW_UP)
-    for _ in range(2):
+    for address in (page.link, page.link.replace("block_2/attention,8,5,7", "5-7")):  # As older ones were.
         asked.says((5, 7), (3, 1), factor=0)
-        page.visit(f"#{page.link}")
+        assert "equal" in page.find("ask_told").text
+        page.visit(f"#{address}")
+    asked.says((5, 7), (3, 1), factor=0)
     page.one("[data-attend=learnt]").click()
     assert asked.says() == other[other.index(other[-1]) + 1]
+
+
+def test_ask_lets_a_pet_look_at_another_name(page):
+    """By mouse and keys, at names before it; the first pet has no other, and what is said is computed."""
+    page.visit()
+    asked, first = Asked(page), "block_1/attention"
+    page.drag(page.find("ask_key"), asked.word(6))  # A later name; the nearest one is its own.
+    assert asked.says() == "cat"
+    page.drag(page.find("ask_key"), asked.word(2))
+    said = asked.says((first, 5, 4, 2))
+    assert said != "cat" and {said, "cat", "Anna"} <= {*re.findall(r"\w+", spoken(page))}
+    page.visit(f"#{page.link}")
+    assert asked.says((first, 5, 4, 2)) == said
+    page.find("ask_key").send_keys(Keys.ARROW_LEFT)
+    asked.says((first, 5, 4, 0))
+    page.press(Keys.END)
+    assert asked.says() == "cat"
+    page.one('#ask_names [data-ask="Dan"]').click()
+    assert asked.says() == "hen" and not page.find("ask_key").is_displayed()
 
 
 def test_ask_on_a_phone_by_finger(page):
@@ -182,6 +203,10 @@ def test_ask_on_a_phone_by_finger(page):
         assert page.one(part).rect["y"] + page.one(part).rect["height"] < 844
     page.swipe(asked.arc(5), (0, -40), page.way(asked.arc(5), asked.word(1)))
     assert asked.says((5, 1)) == "hen" and page.js("return scrollY") == 0
+    page.one("[data-attend=learnt]").click()
+    page.js("scrollTo(0, 0)")
+    page.swipe(page.find("ask_key"), (0, -40), page.way(page.find("ask_key"), asked.word(2)))
+    asked.says(("block_1/attention", 5, 4, 2))
 
 
 def test_ask_shows_all_heads_and_any_transformer(page, tmp_path):
@@ -200,7 +225,7 @@ def test_ask_shows_all_heads_and_any_transformer(page, tmp_path):
     page.one("#ask_more summary").click()
     page.wait(lambda: len(page.all("#ask_heads figure")) == 9)
     text = page.js(ASKED)["words"]
-    page.one("#ask_heads > a").click()
+    page.find("ask_own").click()
     page.wait(lambda: page.seen()["shown"] == "model")
     assert "model=own_1" in page.link and page.seen()["letters"].split() == text
 
@@ -244,7 +269,7 @@ def test_row_shows_an_example_step_by_step(page):
     assert steps.get_attribute("data-at") == "0"
     for name, step in (("next", 1), ("next", 2), ("back", 1), ("softmax", 4), ("play", 5)):
         page.one(f"#row_steps [data-step={name}]").click()
-        page.wait(lambda step=step: steps.get_attribute("data-at") == str(step), 5)
+        page.wait(lambda step=step: steps.get_attribute("data-at") == str(step))
         assert page.one("#row_steps .told").text
     for owner, strength in enumerate((2.8, 6, 0, 8)):
         page.all("#row_names button")[owner].click()
@@ -432,7 +457,7 @@ def test_models_moves_weight_by_mouse_and_by_keys(page):
     reference = browser.Reference(CHECKPOINTS["counting"])
 
     def agrees(*moves):
-        reference.moves = {("attention", 0): moves}
+        reference.moves = [("attention", *move) for move in moves]
         chances, expected = reference(" BC CBBAA ")
         seen = page.seen()
         np.testing.assert_allclose(seen["weights"]["attention"], expected["attention"], **CLOSE)
@@ -458,6 +483,15 @@ def test_models_moves_weight_by_mouse_and_by_keys(page):
     words = page.seen()
     page.drag(cell("block_1/attention", 3, 1), cell("block_1/attention", 3, 6))
     assert page.seen() == words  # A later word has no weight.
+    page.drag(cell("block_1/attention", 3, 1), cell("block_1/attention", 3, 0))
+    reference = browser.Reference(CHECKPOINTS["transformer"])
+    reference.moves = [("block_1/attention", 3, 1, 0)]
+    _, expected = reference(words["letters"].split())
+    for name, heads in page.seen()["weights"].items():  # All heads of the layer.
+        np.testing.assert_allclose(heads, expected[name], **CLOSE)
+    link = page.link
+    page.visit("#" + link.replace("attention,3,1,0", "attention,2,3,1,0"))  # Older addresses have a head.
+    assert page.link == link
 
 
 def test_models_on_a_phone_by_finger(page):
@@ -467,18 +501,18 @@ def test_models_on_a_phone_by_finger(page):
     cell = page.cell("attention", 0, 7)
     usual = page.seen()
     page.swipe(cell, (-20, 0), page.way(cell, page.cell("attention", 0, 1)))
-    page.wait(lambda: weights(page)[7] == 0, 9)
+    page.wait(lambda: weights(page)[7] == 0)
     assert weights(page)[1] > usual["weights"]["attention"][0][0][1]
     page.find("put_back").click()
     top = "window.scrollTo(0, 0); arguments[0].scrollIntoView({ block: 'center' }); return scrollY"
     before = page.js(top, cell)
     page.swipe(cell, (0, -40), (0, -80), (0, -150))
-    page.wait(lambda: page.js("return scrollY") > before + 20, 9)
+    page.wait(lambda: page.js("return scrollY") > before + 20)
     assert page.seen() == usual
     page.js(top, cell)
     cell.click()
     sheet = page.find("cell")
-    page.wait(lambda: abs(page.js("return arguments[0].getBoundingClientRect().bottom", sheet) - 844) < 1, 5)
+    page.wait(lambda: abs(page.js("return arguments[0].getBoundingClientRect().bottom", sheet) - 844) < 1)
     page.one("#cell_move button").click()
     page.cell("attention", 0, 1).click()
     assert not sheet.is_displayed() and page.seen()["answers"] == ["1", "3", "2"]
@@ -535,9 +569,9 @@ def test_train_trains_both_kinds(page):
     """Learnt weights find their letters, equal ones stay equal and count; both become models."""
     page.visit("#train")
     assert page.js("return [STEPS, BATCH, RATE]") == [2000, 100, 0.01]  # As main.py, so that one can compare.
-    page.js("Train.drawn = Infinity")  # Drawn at the end alone, it takes three quarters of the time.
+    page.js("Train.drawnAt = Infinity")  # Drawn at the end alone, it takes three quarters of the time.
     page.one("[data-guess]").click()
-    page.wait(lambda: page.one("#stop[aria-disabled=true]").is_displayed(), 120)
+    page.wait(lambda: page.one("#stop[aria-disabled=true]").is_displayed())
     right = {}
     for kind, least in (("learnt", 900), ("equal", 850)):
         right[kind] = int(page.one(f"#runs [data-kind={kind}]").get_attribute("data-right"))

@@ -68,13 +68,19 @@ def check_test(task, savepath, output):
         names = ["count"] if task == 3 else [f"count of {letter}" for letter in alphabet[1:]]
         rows = [f"{step}: {name}" for step, name in enumerate(names + ["|A − B|"] * (task == 2))]
         columns = [f"{letter}\n{step}".replace(" ", "␣") for step, letter in enumerate(letters)]
-        figures = program.figures(output).values()
-        maps = [axes for figure in figures for axes in figure.axes if axes.images]
+        figures = program.figures(output)
+        maps = [axes for figure in figures.values() for axes in figure.axes if axes.images]
         for axes, by_formula in zip(maps, weights, strict=True):
             program.check_heatmap(axes, by_formula, rows, columns)
+            about = axes.get_title().split("\n")[1:]  # A picture of the encoder is about no answer.
+            assert about[-2:] in ([f"Prediction: {prediction[0]}", f"Truth: {truth[0]}"], [])
             if task == 2:  # Those who attend are those who are attended to.
                 columns = [f"{row[3:].replace('count of ', '')}\n{row[0]}" for row in rows]
             rows = rows if task == 2 else [f"{step}: {letter}" for step, letter in enumerate(letters)]
+        for name, figure in figures.items():
+            if name.startswith("positional"):
+                bars = [(bar.get_center()[0], bar.get_height()) for bar in figure.axes[0].patches]
+                np.testing.assert_allclose(bars, [*enumerate(norms)], atol=0.001)
     return letters, percent[0]
 
 
@@ -99,6 +105,8 @@ def test_a_training_is_as_good_as_the_original_and_its_model_is_loaded_again(var
     assert set(program.files(training.plotpath)) == drawn
     letters, right = check_test(task, training.savepath, again)
     assert least <= right <= most and len(letters) == 10 + (task == 3)
+    seen = program.load(task).Task(generator=np.random.default_rng(1))  # What the training has begun with.
+    assert letters != "".join(seen.prettify(seen.next_batch(1)[0]).flat)
 
 
 INPUTS = [  # What the sequence is then, a regular expression. Each means --test.

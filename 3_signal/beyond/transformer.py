@@ -25,9 +25,9 @@ from pathlib import Path
 
 
 def positive_int(text):
-    """Return an int of at least 1; argparse names this function in its error."""
-    if int(text) < 1:
-        raise ValueError
+    """Return an int of at least 1; argparse turns the error into a line."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
     return int(text)
 
 
@@ -73,8 +73,7 @@ def parse_arguments(argv=None, saved=None):
         parser.error("argument --lr: must be a number above 0")
     if args.seed is not None and not 0 <= args.seed < 2**32:
         parser.error("argument --seed: must be at least 0 and below 2**32")
-    # Until the checkpoint is read, --test does not know the sizes of the model.
-    sizes_known = args.train or saved
+    sizes_known = args.train or saved  # Otherwise they are still to be read from the checkpoint.
     if sizes_known and args.hidden % args.heads:
         parser.error(f"argument --hidden: {args.hidden} cannot be divided among --heads {args.heads}")
     if args.input is not None:
@@ -263,7 +262,7 @@ class Transformer(tf.keras.Model):
 
 
 def train(args, path):
-    """Train a model and save it; return it, and a list of (training step, mean loss since the one before)."""
+    """Train a model and save it; return it, and a list of (step, mean loss of up to 50 steps before it)."""
     if args.seed is not None:
         tf.keras.utils.set_random_seed(args.seed)
     generator = np.random.default_rng(args.seed)
@@ -285,21 +284,27 @@ def train(args, path):
             total += loss
         return total / len(words)
 
-    # A call ends wherever a loss line or a checkpoint is due.
+    # A call takes up to 50 steps, and ends wherever a loss line or a checkpoint is due.
     steps_per_call = math.gcd(50, args.print_every, args.save_every)
-    losses, step = [], 0
-    while step < args.steps:
-        batches = min(steps_per_call, args.steps - step)
-        texts = next_batch(generator, args.pairs, batches, args.batchsize)
-        loss = float(train_steps(texts[..., :-1], texts[..., 1:]))
-        step += batches
-        if not math.isfinite(loss):
-            fail(f"the loss is {loss} at step {step}; try a lower --lr")
-        if step % args.print_every == 0 or step == args.steps:
-            losses.append((step, loss))
-            print(f"Iteration {step} - Loss {loss}", flush=True)
-        if step % args.save_every == 0 or step == args.steps:
-            save(model, args.settings, step, path)
+    losses, step, saved = [], 0, "nothing of this training is saved yet"
+    try:
+        while step < args.steps:
+            if step % 50 == 0:  # So a seed gives the same texts, however often losses are printed.
+                texts = next_batch(generator, args.pairs, min(50, args.steps - step), args.batchsize)
+            batch, texts = texts[:steps_per_call], texts[steps_per_call:]
+            loss = float(train_steps(batch[..., :-1], batch[..., 1:]))
+            step += len(batch)
+            if not math.isfinite(loss):
+                fail(f"the loss is {loss} at step {step}; try a lower --lr")
+            if step % args.print_every == 0 or step == args.steps:
+                losses.append((step, loss))
+                print(f"Iteration {step} - Loss {loss}", flush=True)
+            if step % args.save_every == 0 or step == args.steps:
+                save(model, args.settings, step, path)
+                saved = f"the saved model is that of step {step}"
+    except KeyboardInterrupt:  # Ctrl-C.
+        print(f"{parser.prog}: stopped after step {step}; {saved}", file=sys.stderr)
+        raise
     print(f"Training complete!\nModel saved to {shown(path)}.")
     return model, losses
 
@@ -377,7 +382,9 @@ def draw_heads(title, heads, words, path):
     columns = min(2, len(heads))
     lines = math.ceil(len(heads) / columns)
     side = 0.25 * max(9, len(words)) + 1.5  # Of a heatmap, in inches.
-    figure = plt.figure(figsize=(columns * side + 1, lines * side + 0.5), layout="constrained")
+    size = np.array((columns * side + 1, lines * side + 0.5))
+    dpi = min(100, *(1300, 620) / size)  # So a window fits a laptop's screen.
+    figure = plt.figure(figsize=size, dpi=dpi, layout="constrained")
     figure.suptitle(title)
     names = [f"{place}: {word}" for place, word in enumerate(words)]
     for head, weights in enumerate(heads, start=1):
@@ -393,9 +400,10 @@ def draw_heads(title, heads, words, path):
 
 
 def save_figure(figure, path):
-    """Write a figure as a PNG file."""
+    """Write a figure as a PNG file, and name its window."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
+    figure.canvas.manager.set_window_title(path.stem.replace("_", " ").capitalize())
     print(f"Plot saved to {shown(path)}.")
 
 
@@ -411,9 +419,12 @@ def save(model, settings, step, path):
         fail(f"the weights are not finite at step {step}; try a lower --lr")
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}.part")
-    with part.open("wb") as file:
-        np.savez(file, description=description, **arrays)
-    part.replace(path)  # Atomic: at any moment there is a complete model.
+    try:
+        with part.open("wb") as file:
+            np.savez(file, description=description, **arrays)
+        part.replace(path)  # Atomic: at any moment there is a complete model.
+    finally:
+        part.unlink(missing_ok=True)  # It is still there if the disk is full, or after Ctrl-C.
 
 
 def load(path):
@@ -423,7 +434,10 @@ def load(path):
     try:
         with np.load(path) as archive:
             arrays = dict(archive)
-        settings = json.loads(str(arrays.pop("description")))["settings"]
+        description = json.loads(str(arrays.pop("description")))
+        if description["task"] != "Transformer":
+            fail(f"{shown(path)} is a model of {description['task']}; use another --savepath")
+        settings = description["settings"]
         model = Transformer(**settings)
         for weight in model.weights:
             weight.assign(arrays.pop(weight.path.removeprefix("model/")))
@@ -447,7 +461,7 @@ def fail(message):
 
 
 def main(argv=None):
-    """Train, test and plot as the flags in argv, a list, say."""
+    """Train, test and plot; argv is a list of flags, without it those of the command line."""
     args = parse_arguments(argv)
     path = args.savepath / "transformer.npz"
     if args.train:

@@ -1,7 +1,7 @@
 """Train the models behind the figures of the pages, measure them, and write the figures into results/.
 
-    python -m tests.experiments
-    python -m tests.experiments --task 1 --only A --seeds 1-2
+    python -m experiments
+    python -m experiments --task 1 --only A --seeds 1-2
 
 Trained models are kept in models/, so a second call goes on where the first one stopped. Delete that folder
 after a change of the programs. With --only, figures are printed and nothing is written.
@@ -25,7 +25,7 @@ def seeds(text):
 
 def main():
     """Do it for one task, or for all."""
-    parser = argparse.ArgumentParser("python -m tests.experiments", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser("python -m experiments", description=__doc__.split("\n")[0])
     parser.add_argument("--task", choices=TASKS, help="only this one (all)")
     parser.add_argument("--only", metavar="EDIT", help="only this edit of the task, such as A, G 1 or A+F")
     parser.add_argument("--seeds", type=seeds, default="1-10", help="with --only: these (%(default)s)")

@@ -1,7 +1,7 @@
 """Draw the pictures of the pages, each into the folder of its page.
 
-    python -m tests.experiments.pictures           (those that need no training)
-    python -m tests.experiments.pictures --all     (also those of many models; trains what is missing)
+    python -m experiments.pictures           (those that need no training)
+    python -m experiments.pictures --all     (also those of many models; trains what is missing)
 
 A picture of one model shows one of the page to play with. Pictures are 16 inches wide, which are 800 pixels
 on a page, so their text is as large as that around them. Places are in inches from the upper left corner.
@@ -21,7 +21,7 @@ import numpy as np
 from matplotlib import pyplot
 from matplotlib.patches import Rectangle
 
-from . import edits, measuring, play, programs, task_1, task_2, task_3, transformer
+from . import edits, measuring, play, programs, task_1, task_3, transformer
 
 QUERY, KEY, WEIGHT, VALUE = "#E69F00", "#0072B2", "#D55E00", "#009E73"  # Of Okabe and Ito (2008).
 PINK, SKY = "#CC79A7", "#56B4E9"  # Theirs, too; they mean nothing of their own.
@@ -440,7 +440,7 @@ def counting_model():
 
 
 def difference_model():
-    """Draw the model of Task 2; the weights of the difference are nearly those of step_3 at A − B = −1."""
+    """Draw the model of Task 2; the difference step gives most of its weight to the larger count."""
     weights = np.tile((0.07, 0.6, 0.03, 0.3), (4, 1))
     name = ("self-attention", WEIGHT), ("with --self_att", INK)
     steps, roles = (*COUNTS, "3: |A − B|"), [QUERY, KEY, VALUE]
@@ -606,21 +606,6 @@ def scores():
     write(page, 7.95, 3.7, "softmax", GREY, size=21)
 
 
-def step_3():
-    """Draw to which output steps the difference attends, over A − B."""
-    points, models = np.arange(-6, 7), edits.models(task_2.ASKING, TEN)
-    weights = np.array([task_2.weights_over_difference(model, points) for model in models])
-    titles = "What the difference step attends to (ten models)", "A − B", "Self-attention weight"
-    plane = new_chart(*titles, ylim=(-0.03, 1))
-    plane.set_xticks(points[::2], map(short, points[::2]))
-    for step, (colour, marker) in enumerate(((SKY, "o"), (PINK, "s"), (LINE, "v"), (INK, "D"))):
-        draw_band(plane, points, weights[..., step], colour, marker=marker, markersize=12)
-    write(plane, 4.4, 0.94, "the count of A", "#2a7fae", weight="bold")
-    write(plane, -4.4, 0.94, "the count of B", "#a8507f", weight="bold")
-    write(plane, -4, 0.26, "itself", weight="bold")
-    write(plane, 4.1, 0.065, "the count of C", GREY, weight="bold")
-
-
 def mark():
     """Draw where the decoder of the page's model looks, and what it says, if the mark is on another step."""
     page, inputs = new_page(5.4), measuring.spell(3, SIGNAL).inputs
@@ -765,11 +750,11 @@ PICTURES = {
     "transformer": (transformer_by_hand, heads_by_hand, mask, block, recurrent, transformer_model)
     + (transformer_flow, transformer_heads, choosing),
 }
-OF_MANY = {1: (counting_curve,), 2: (step_3,), 3: (losses,), "transformer": (lineup, transformer_losses)}
+OF_MANY = {1: (counting_curve,), 2: (), 3: (losses,), "transformer": (lineup, transformer_losses)}
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser("python -m tests.experiments.pictures", description="Draw the pictures.")
+    parser = argparse.ArgumentParser("python -m experiments.pictures", description="Draw the pictures.")
     parser.add_argument("--all", action="store_true", help="also those of many models")
     every = parser.parse_args().all
     draw_of_programs()

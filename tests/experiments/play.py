@@ -1,6 +1,6 @@
 """The models of the page to play with: checkpoints of seed 1, from which the page is built.
 
-python -m tests.experiments.play        (trains what is missing and puts all into the page)
+python -m experiments.play        (trains what is missing and puts all into the page)
 """
 
 import runpy

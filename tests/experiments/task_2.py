@@ -131,14 +131,6 @@ def all_weights(states):
     return formula.attend(states, states, states)[1]
 
 
-def weights_over_difference(model, differences):
-    """Return the mean weights of output step 3 for each A − B, float (differences, 4)."""
-    weights, answers, chances = all_weights(first_states(model))[:, 3], cases().answers, cases().chances
-    signed = answers[:, 0] - answers[:, 1]
-    return np.array([np.average(weights[signed == difference], 0, chances[signed == difference])
-                     for difference in differences])  # fmt: skip
-
-
 def on_counts(model):
     """Return to what output step 3 attends where A ≠ B: five numbers.
 

@@ -1,29 +1,32 @@
-"use strict";
-
 // An attention of a model, as Models shows it: its heatmaps, one for each head, and the slider below them
+
+import { range } from "./arrays.js";
+import { axesOf, headsOf, titleOf } from "./attentions.js";
+import { make, short } from "./page.js";
+import { drawScale, Heatmap } from "./heatmap.js";
 
 const FACTORS = ["0: all equal", "1", "2", "3"]; // What stands below the slider.
 
-class AttentionCard {
-  constructor(id, model, heads, turnTo) { // `turnTo(factor)` is called when the slider moves.
+export class AttentionCard {
+  constructor(id, model, heads, setFactor) { // `setFactor(factor)` is called when the slider moves.
     Object.assign(this, { id, model });
     this.title = titleOf(id);
-    const { trainedAt } = model;
+    const { trainedFactor } = model;
     this.slider = make("input", { type: "range", id, min: 0, max: 3, step: 0.1,
       "aria-label": `${this.title}: scores times` });
-    let before = trainedAt;
+    let before = trainedFactor;
     this.slider.onpointerdown = () => {
       before = this.slider.value;
     };
-    this.slider.onpointercancel = () => turnTo(Number(before)); // The finger wanted to scroll, and only began here.
-    this.slider.oninput = () => turnTo(Number(this.slider.value));
+    this.slider.onpointercancel = () => setFactor(Number(before)); // The finger wanted to scroll, and only began here.
+    this.slider.oninput = () => setFactor(Number(this.slider.value));
     this.back = make("button", { id: `${id} back`, onclick: () => {
-      turnTo(trainedAt);
+      setFactor(trainedFactor);
       this.slider.focus(); // The button is gone.
-    } }, `Back to × ${trainedAt}`);
+    } }, `Back to × ${trainedFactor}`);
     this.factor = make("output", { htmlFor: id, id: `${id} factor`, "aria-live": "off" });
     const marks = FACTORS.map((name, factor) => make("span", { style: `left: ${(100 * factor) / 3}%` },
-      factor === trainedAt ? `${factor}: as trained` : name));
+      factor === trainedFactor ? `${factor}: as trained` : name));
     const many = heads.length > 1; // So many that the slider would be out of sight below them.
     this.pictures = make("div", { className: "heads" });
     const pictures = [this.pictures, make("div", { className: "scale" }, ...drawScale())];
@@ -35,20 +38,20 @@ class AttentionCard {
   }
 
   explain() { // Say what a slider shows, and what it does not.
-    const { trainedAt, task } = this.model;
-    const slider = trainedAt === 0
+    const { trainedFactor, task } = this.model;
+    const slider = trainedFactor === 0
       ? "This model was trained at × 0, so all its weights were equal from the first training step to the last."
       : "The slider multiplies the scores that softmax turns into weights. At × 0 all weights are equal; " +
         "above × 1 the largest ones grow. In its training the model has met nothing but × 1.";
-    const train = task === "Counting Letters" && trainedAt === 1;
+    const train = task === "Counting Letters" && trainedFactor === 1;
     const way = train ? make("a", { href: "#train" }, "Train one with equal weights") : "The last chapter does so.";
     return [make("p", {}, slider), make("p", {}, "So wrong answers show that ", make("b", {}, "this model"),
       " depends on weights like those of its training. They don't show that the ", make("b", {}, "task"),
       " needs such weights. To find that out, one trains a model with equal weights. ", way)];
   }
 
-  drawLetters({ tokens, seen }) { // What depends on the letters; weights come later.
-    const { id, model } = this;
+  drawLetters({ model, tokens, seen }) { // What depends on the letters; weights come later.
+    const { id } = this;
     const { heads } = seen[id];
     const axes = axesOf(model, tokens, id);
     const order = model.task === "Transformer" ? headsOf(model).order(id) : range(heads.length);
@@ -103,7 +106,7 @@ class AttentionCard {
     this.slider.value = factor;
     this.slider.setAttribute("aria-valuetext", String(factor));
     this.factor.textContent = short(factor);
-    this.back.style.visibility = factor === this.model.trainedAt ? "hidden" : ""; // Its place is kept.
+    this.back.style.visibility = factor === this.model.trainedFactor ? "hidden" : ""; // Its place is kept.
   }
 
   choose({ head, row, column }, chosen) { // One stop for the Tab key in each heatmap; arrow keys go on from there.

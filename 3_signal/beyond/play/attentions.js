@@ -1,8 +1,11 @@
-"use strict";
-
 // What the attentions of a model are called, in which order they are shown, and which of their cells is shown first
 
-function titleOf(id) {
+import { largest, range } from "./arrays.js";
+import { has } from "./refusing.js";
+import { visible } from "./models.js";
+import { dice } from "./measuring.js";
+
+export function titleOf(id) {
   const layer = id.match(/\d+/);
   if (layer) {
     const what = id.startsWith("encoder") ? `Encoder layer ${layer[0]}: letters` : `Layer ${layer[0]}: words`;
@@ -12,14 +15,14 @@ function titleOf(id) {
     : "Self-attention: answers attend to answers";
 }
 
-function orderOf(seen) { // The attention that the answers come from is shown first.
+export function orderOf(seen) { // The attention that the answers come from is shown first.
   const names = Object.keys(seen);
   const others = names.filter((name) => name !== "attention");
   return has(seen, "attention") ? ["attention", ...others] : names.reverse();
 }
 
-function axesOf(model, tokens, id) { // Return the names of the rows and columns of an attention.
-  const read = signs(tokens);
+export function axesOf(model, tokens, id) { // Return the names of the rows and columns of an attention.
+  const read = tokens.map(visible);
   const outputs = model.outputs(tokens);
   if (id === "attention") {
     return { rows: outputs, columns: read };
@@ -27,7 +30,7 @@ function axesOf(model, tokens, id) { // Return the names of the rows and columns
   return id === "self_attention" ? { rows: outputs, columns: outputs } : { rows: read, columns: read };
 }
 
-function firstCell(model, seen) { // The brightest cell of the row that the task's page speaks of.
+export function firstCell(model, seen) { // The brightest cell of the row that the task's page speaks of.
   const id = has(seen, "self_attention") ? "self_attention" : orderOf(seen)[0];
   const heads = seen[id].heads;
   const row = model.task === "Difference" || model.task === "Transformer" ? heads[0].weights.length - 1 : 0;
@@ -35,11 +38,13 @@ function firstCell(model, seen) { // The brightest cell of the row that the task
   return { id, head, row, column: largest(heads[head].weights[row]) };
 }
 
+const HEADS = new WeakMap(); // From a transformer to what the next function has found.
+
 // Return which head of a transformer's last layer gives the right pet the most weight, and which one of its first
 // layer gives each pet's owner the most: { finds, owns }; and for each layer the order in which heads are shown.
-function headsOf(model) {
-  if (model.drawn) {
-    return model.drawn;
+export function headsOf(model) {
+  if (HEADS.has(model)) {
+    return HEADS.get(model);
   }
   const roll = dice(4);
   const names = model.layerNames;
@@ -47,7 +52,7 @@ function headsOf(model) {
   const finds = Array(count).fill(0);
   const owns = Array(count).fill(0);
   for (let text = 0; text < 20; text++) {
-    const tokens = model.draw(roll);
+    const tokens = model.sample(roll);
     const { seen } = model.run(tokens);
     const last = tokens.length - 1;
     const right = tokens.indexOf(tokens[last]) + 1;
@@ -63,17 +68,17 @@ function headsOf(model) {
     const first = id === names[names.length - 1] ? found.finds : found.owns;
     return [first, ...range(count).filter((head) => head !== first)];
   };
-  model.drawn = { ...found, order };
-  return model.drawn;
+  HEADS.set(model, { ...found, order });
+  return HEADS.get(model);
 }
 
-function questionCell(model, tokens) { // Where the last word of a text looks, in the head that finds its pet.
+export function questionCell(model, tokens) { // Where the last word of a text looks, in the head that finds its pet.
   const id = model.layerNames[model.layerNames.length - 1];
   const head = headsOf(model).finds;
   const row = tokens.length - 1;
   return { id, head, row, column: largest(model.run(tokens).seen[id].heads[head].weights[row]) };
 }
 
-function ownersIn(text) { // Return the names of a text of names with their pets, each once.
+export function ownersIn(text) { // Return the names of a text of names with their pets, each once.
   return text.slice(0, -1).filter((word, place) => place % 2 === 0 && text.indexOf(word) === place);
 }

@@ -1,9 +1,7 @@
-"use strict";
-
 // Moving weight by hand: it is taken at one place of a row, carried to another one, and put down or left
 
-// Return moves and one more, { id, head, row, from, to }. Weight that was moved before goes on from where it was.
-function moved(moves, move) {
+// Return moves and one more, { id, row, from, to }. Weight that was moved before goes on from where it was.
+export function moved(moves, move) {
   const last = moves[moves.length - 1];
   const again = last && sameRow(last, move) && last.to === move.from;
   const before = again ? moves.slice(0, -1) : moves;
@@ -11,14 +9,14 @@ function moved(moves, move) {
   return from === move.to ? before : [...before, { ...move, from }];
 }
 
-function sameRow(one, other) {
-  return one.id === other.id && one.head === other.head && one.row === other.row;
+export function sameRow(one, other) {
+  return one.id === other.id && one.row === other.row;
 }
 
-class Hand {
+export class Hand {
   // What a view tells it: `takes(event)`, the place under a pointer whose weight can be taken, or null; `over(event)`,
   // the place above which a pointer is, or null. What it tells the view: `carried(from, to, event)`, `put(from, to)`,
-  // `left(from)`.
+  // `returned(from)`.
   constructor(stage, view) {
     this.view = view;
     this.from = null; // Where weight was taken; null if the hand is empty.
@@ -61,7 +59,7 @@ class Hand {
   leave() {
     const { from } = this;
     this.empty();
-    this.view.left(from);
+    this.view.returned(from);
   }
 
   empty() {

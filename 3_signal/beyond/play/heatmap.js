@@ -1,6 +1,8 @@
-"use strict";
-
 // Heatmaps: a row is a query, a column is a key, a cell is an attention weight
+
+import { dot, largest, range } from "./arrays.js";
+import { visible } from "./models.js";
+import { make, share } from "./page.js";
 
 const VIRIDIS = ["440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b",
   "fde725"];
@@ -22,7 +24,7 @@ function placeOnScale(weight) {
   return weight ** 0.4;
 }
 
-function drawScale() { // Return what tells which colour is which weight.
+export function drawScale() { // Return what tells which colour is which weight.
   const stops = range(21).map((index) => `rgb(${colourAt(index / 20)})`);
   const colours = make("div", { className: "colours" });
   colours.style.backgroundImage = `linear-gradient(to right, ${stops.join(", ")})`;
@@ -34,7 +36,7 @@ function drawScale() { // Return what tells which colour is which weight.
   return [colours, make("p", { className: "ends", "aria-hidden": "true" }, ...ends)];
 }
 
-class Heatmap {
+export class Heatmap {
   // `rows` and `columns` are their names; `letters`, what stands before each row where the name is too long;
   // `place`, what the cells have in common; with `answers`, each row ends in an answer.
   constructor({ title, rows, columns, letters = rows, place = {}, answers = false }) {
@@ -71,14 +73,14 @@ class Heatmap {
   }
 }
 
-// A small heatmap of a model that counts letters. At the end of each row stands the answer: "hidden", "shown", or
+// A small heatmap of a model that counts letters. At the end of each row stands the answer: "hidden", "said", or
 // "judged" as right or wrong.
-function countingMap(title, model, tokens) {
-  return new Heatmap({ title, rows: model.outputs(tokens), columns: signs(tokens), letters: [...model.letters].slice(1),
-    answers: true });
+export function countingMap(title, model, tokens) {
+  return new Heatmap({ title, rows: model.outputs(tokens), columns: tokens.map(visible),
+    letters: [...model.letters].slice(1), answers: true });
 }
 
-function paintCounting(map, model, tokens, answers) {
+export function paintCounting(map, model, tokens, answers) {
   const { chances, seen } = model.run(tokens);
   map.paint(seen.attention.heads[0].weights);
   const right = model.answers(tokens);

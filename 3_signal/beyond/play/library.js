@@ -1,10 +1,12 @@
-"use strict";
-
 // The models of the page, and those that are trained or opened in it
 
-const library = {}; // From a name to { group, title, command, hint, model }.
-// Of each model what the menu says it does, the command that trained it, and what to try; `trainedAt` and `Kind` where
-// they are not those that its file tells.
+import { FixedWeights } from "./models.js";
+import { readCheckpoint } from "./reader.js";
+
+export const library = {}; // From a name to { group, title, command, hint, model }.
+
+// Of each model what the menu says it does, the command that trained it, and what to try; `trainedFactor` and `Kind`
+// where they are not those that its file tells.
 const BUILT_IN = {
   "Task 1": {
     counting: {
@@ -17,7 +19,7 @@ const BUILT_IN = {
       command: "1_counting-letters, edit A: --train --seed 1",
       hint: "Its weights were equal throughout its training, and it counts. Move the slider to 1, and its heatmap is as " +
         "bright as a learnt one.",
-      trainedAt: 0,
+      trainedFactor: 0,
     },
     counting_fixed: {
       title: "counts letters, weights fixed by hand",
@@ -47,7 +49,8 @@ const BUILT_IN = {
     signal_pos_enc: {
       title: "counts the first letter, with positions",
       command: "3_signal: python3 main.py --train --pos_enc --seed 1",
-      hint: "The first letter is the signal: how often does it come again? Swap it with another. Does the answer follow?",
+      hint: "The first letter is the signal: how often does it come again? Give its position’s vector to another letter. " +
+        "Which one does it count now?",
     },
     signal_no_encoder: {
       title: "counts the first letter, positions, one attention",
@@ -64,7 +67,7 @@ const BUILT_IN = {
   },
 };
 
-function readBuiltIn(coded) { // Of each model what the menu says; the model itself only when it is first shown.
+export function readBuiltIn(coded) { // Of each model what the menu says; the model itself only when it is first shown.
   for (const [group, models] of Object.entries(BUILT_IN)) {
     for (const [name, entry] of Object.entries(models)) {
       let model = null;
@@ -72,7 +75,7 @@ function readBuiltIn(coded) { // Of each model what the menu says; the model its
         if (!model) {
           const bytes = Uint8Array.from(atob(coded[name]), (letter) => letter.charCodeAt(0));
           model = readCheckpoint(bytes.buffer, entry.Kind);
-          model.trainedAt = entry.trainedAt === undefined ? 1 : entry.trainedAt;
+          model.trainedFactor = entry.trainedFactor === undefined ? 1 : entry.trainedFactor;
         }
         return model;
       } };
@@ -80,14 +83,14 @@ function readBuiltIn(coded) { // Of each model what the menu says; the model its
   }
 }
 
-function addModel(kind, entry) { // Return the name that it has got: own_1, trained_2.
+export function addModel(kind, entry) { // Return the name that it has got: own_1, trained_2.
   const count = Object.keys(library).filter((name) => name.startsWith(`${kind}_`)).length;
   const name = `${kind}_${count + 1}`;
   library[name] = { group: "Yours", ...entry };
   return name;
 }
 
-async function addFile(file) { // Return the name of its model; what is wrong with the file is thrown.
+export async function addFile(file) { // Return the name of its model; what is wrong with the file is thrown.
   const model = readCheckpoint(await file.arrayBuffer());
   return addModel("own", {
     title: `${file.name}: ${model.task}, step ${model.step}`,

@@ -1,98 +1,16 @@
-"use strict";
-
-// Arrays: a vector is an array of numbers, a matrix is an array of vectors, which are its rows
-
-function sum(vector) {
-  let total = 0;
-  for (let index = 0; index < vector.length; index++) {
-    total += vector[index];
-  }
-  return total;
-}
-
-function mean(vector) {
-  return sum(vector) / vector.length;
-}
-
-function largest(vector) { // Return the place of the largest number.
-  let place = 0;
-  for (let index = 1; index < vector.length; index++) {
-    if (vector[index] > vector[place]) {
-      place = index;
-    }
-  }
-  return place;
-}
-
-function range(length) {
-  return Array.from({ length }, (_, index) => index);
-}
-
-function transpose(matrix) {
-  return range(matrix[0].length).map((column) => matrix.map((row) => row[column]));
-}
-
-function addVectors(left, right) {
-  return left.map((number, index) => number + right[index]);
-}
-
-function add(left, right) {
-  return left.map((row, index) => addVectors(row, right[index]));
-}
-
-function dot(left, right) {
-  let total = 0;
-  for (let index = 0; index < left.length; index++) {
-    total += left[index] * right[index];
-  }
-  return total;
-}
-
-function addScaled(target, scale, vector) { // target += scale · vector
-  for (let index = 0; index < target.length; index++) {
-    target[index] += scale * vector[index];
-  }
-}
-
-function matmul(left, right, bias = right[0].map(() => 0)) { // Loops, not map: a training does this very often.
-  return left.map((row) => {
-    const sums = bias.slice();
-    for (let index = 0; index < row.length; index++) {
-      if (row[index] !== 0) { // Most of a one-hot vector is 0.
-        addScaled(sums, row[index], right[index]);
-      }
-    }
-    return sums;
-  });
-}
-
-function softmax(numbers) {
-  const chances = numbers.slice();
-  const highest = numbers[largest(numbers)]; // It cancels in the division; without it, exp could overflow.
-  for (let index = 0; index < numbers.length; index++) {
-    chances[index] = Math.exp(numbers[index] - highest);
-  }
-  const total = sum(chances);
-  for (let index = 0; index < numbers.length; index++) {
-    chances[index] /= total;
-  }
-  return chances;
-}
-
-function relu(matrix) {
-  return matrix.map((row) => row.map((number) => Math.max(0, number)));
-}
-
 // The models, as in the three main.py, for one sequence
+
+import { add, dot, largest, matmul, mean, range, relu, softmax, transpose } from "./arrays.js";
+import { refuse } from "./refusing.js";
 
 const LETTERS = " ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const EPSILON = 1e-3; // What layer normalization adds to the variance: Keras's number.
 
-function visible(letters) {
+export function visible(letters) {
   return letters.replace(/ /g, "␣");
 }
 
-function named(sign) { // What somebody typed, so that it is seen: a blank, or the number of an invisible sign.
+export function named(sign) { // What somebody typed, so that it is seen: a blank, or the number of an invisible sign.
   if (sign === " ") {
     return "␣";
   }
@@ -104,12 +22,12 @@ function countOf(tokens, letter) {
   return tokens.filter((token) => token === letter).length;
 }
 
-class Model {
+export class Model {
   constructor(settings, arrays) {
     this.settings = settings; // As in the checkpoint: max_len, vocab_size, hidden and so on.
     this.arrays = arrays; // From a name to { shape, rows }.
-    this.used = new Set(); // The names of the arrays that were used.
-    this.trainedAt = 1; // By what the scores were multiplied while the model was trained.
+    this.trainedFactor = 1; // By what the scores were multiplied while the model was trained.
+    this.mark = 0; // The step of the first position's vector.
   }
 
   get program() {
@@ -125,7 +43,6 @@ class Model {
     const found = this.arrays[name] ? this.arrays[name].shape.join(" × ") : "missing";
     refuse(found !== wanted, `the array ${name} is ${found}, and ${this.program} has it as ${wanted}`,
       this.program);
-    this.used.add(name);
     return this.arrays[name].rows;
   }
 
@@ -146,49 +63,45 @@ class Model {
     });
   }
 
-  attention(name, query, key, value) {
-    const head = this.head(name, 0, query, key, value);
+  // Return the chance of each answer for each output step, and what each attention did.
+  run(tokens, factors = {}, moves = []) {
+    const pass = { factors, moves, seen: {} };
+    return { chances: this.logits(pass, tokens).map(softmax), seen: pass.seen };
+  }
+
+  attention(pass, name, query, key, value) {
+    const head = this.head(pass, name, query, key, value);
     const sums = add(head.context, query);
     const output = this.layerNorm(`${name}/layer_norm`, sums);
-    this.seen[name] = { factor: this.factor(name), heads: [head], residual: query, sums, output };
+    pass.seen[name] = { factor: this.factor(pass, name), heads: [head], residual: query, sums, output };
     return output;
   }
 
-  head(name, number, query, key, value, allowed = () => true) {
+  head(pass, name, query, key, value, allowed = () => true) {
     const scale = Math.sqrt(key[0].length);
     const scores = query.map((one) => key.map((other) => dot(one, other) / scale));
-    const weights = this.weigh(name, number, scores, allowed);
+    const weights = this.weigh(pass, name, scores, allowed);
     const context = matmul(weights, value); // The weighted mean of the values.
     return { allowed, query, key, value, scores, weights, context };
   }
 
-  factor(name) {
-    return name in this.factors ? this.factors[name] : this.trainedAt;
+  factor({ factors }, name) {
+    return name in factors ? factors[name] : this.trainedFactor;
   }
 
-  weigh(name, number, scores, allowed) {
-    const factor = this.factor(name);
+  weigh(pass, name, scores, allowed) {
+    const factor = this.factor(pass, name);
     const weights = scores.map((row, step) => {
-      const turned = row.map((score, column) => (allowed(step, column) ? factor * score : -Infinity));
-      return softmax(turned);
+      const multiplied = row.map((score, column) => (allowed(step, column) ? factor * score : -Infinity));
+      return softmax(multiplied);
     });
-    for (const move of this.moves) { // By hand.
-      if (move.id === name && move.head === number) {
-        const row = weights[move.row];
-        row[move.to] += row[move.from];
-        row[move.from] = 0;
+    for (const { id, row, from, to } of pass.moves) { // By hand, and in all heads of a layer, which share the work.
+      if (id === name) {
+        weights[row][to] += weights[row][from];
+        weights[row][from] = 0;
       }
     }
     return weights;
-  }
-
-  // Return the chance of each answer for each output step, and what each attention did.
-  run(tokens, factors = {}, moves = []) {
-    this.factors = factors;
-    this.moves = moves;
-    this.seen = {};
-    const logits = this.call(tokens);
-    return { chances: logits.map(softmax), seen: this.seen };
   }
 
   oneHot(tokens) {
@@ -203,7 +116,7 @@ class Model {
     return visible(tokens.join(""));
   }
 
-  shown(tokens) { // The output steps that the page shows.
+  answered(tokens) { // The output steps that the page shows.
     return range(this.outputs(tokens).length);
   }
 
@@ -224,12 +137,12 @@ class Model {
     return tokens.length ? "" : "Type at least one letter.";
   }
 
-  draw(roll, length = this.length) {
+  sample(roll, length = this.length) {
     return range(length).map(() => this.letters[roll(this.letters.length)]);
   }
 }
 
-function normalize(vector) { // Return the vector with mean 0 and variance 1, and what that took.
+export function normalize(vector) { // Return the vector with mean 0 and variance 1, and what that took.
   const middle = mean(vector);
   const normalized = vector.slice();
   for (let index = 0; index < vector.length; index++) {
@@ -242,7 +155,7 @@ function normalize(vector) { // Return the vector with mean 0 and variance 1, an
   return { deviation, vector: normalized };
 }
 
-class CountingLetters extends Model {
+export class CountingLetters extends Model {
   get letters() {
     return LETTERS.slice(0, this.settings.vocab_size + 1);
   }
@@ -251,7 +164,7 @@ class CountingLetters extends Model {
     return this.settings.max_len;
   }
 
-  get usual() {
+  get example() {
     return [..." BC CBBAA "];
   }
 
@@ -267,41 +180,41 @@ class CountingLetters extends Model {
     return [...this.letters.slice(1)].map((letter) => countOf(tokens, letter));
   }
 
-  call(tokens) {
+  logits(pass, tokens) {
     const hidden = this.settings.hidden;
     const query = this.array("query", 1, this.outputs().length, hidden);
     const key = this.dense("key_layer", this.oneHot(tokens), hidden);
     const value = key;
-    let decoding = this.attention("attention", query, key, value);
+    let decoding = this.attention(pass, "attention", query, key, value);
     if (this.settings.self_att) { // In Task 2.
-      decoding = this.attention("self_attention", decoding, decoding, decoding);
+      decoding = this.attention(pass, "self_attention", decoding, decoding, decoding);
     }
     return this.dense("logits_layer", decoding, this.settings.max_len + 1);
   }
 }
 
-const FIXED = 100; // How many times another element's weight the own letter gets.
+export const FIXED = 100; // How many times another element's weight the own letter gets.
 
-class FixedWeights extends CountingLetters { // Its scores are not learnt, but set by hand.
-  call(tokens) {
+export class FixedWeights extends CountingLetters { // Its scores are not learnt, but set by hand.
+  logits(pass, tokens) {
     const hidden = this.settings.hidden;
     const query = this.array("query", 1, this.outputs().length, hidden);
     const value = this.dense("key_layer", this.oneHot(tokens), hidden);
     const own = transpose(this.oneHot(tokens)).slice(1);
     const scores = own.map((row) => row.map((isOwn) => Math.log(FIXED) * isOwn));
     const allowed = () => true;
-    const weights = this.weigh("attention", 0, scores, allowed);
+    const weights = this.weigh(pass, "attention", scores, allowed);
     const context = matmul(weights, value);
     const sums = add(context, query);
     const output = this.layerNorm("layer_norm", sums);
     const heads = [{ allowed, value, scores, weights, context }];
-    this.seen.attention = { factor: this.factor("attention"), heads, residual: query, sums, output };
+    pass.seen.attention = { factor: this.factor(pass, "attention"), heads, residual: query, sums, output };
     return this.dense("logits_layer", output, this.settings.max_len + 1);
   }
 }
 
-class Difference extends CountingLetters {
-  get usual() {
+export class Difference extends CountingLetters {
+  get example() {
     return [..."ABB CBACBC"];
   }
 
@@ -315,7 +228,7 @@ class Difference extends CountingLetters {
   }
 }
 
-class Signal extends Model {
+export class Signal extends Model {
   get letters() {
     return LETTERS.slice(1, this.settings.vocab_size + 1);
   }
@@ -324,7 +237,7 @@ class Signal extends Model {
     return this.settings.max_len + 1;
   }
 
-  get usual() {
+  get example() {
     return [..."BBABCCABCAB"];
   }
 
@@ -332,12 +245,26 @@ class Signal extends Model {
     return range(this.settings.max_len + 1);
   }
 
+  marked(step) { // Return the same model, but the first position's vector has changed places with another one.
+    if (!step) {
+      return this;
+    }
+    const { shape, rows: [...rows] } = this.arrays.positional_encoding;
+    [rows[0], rows[step]] = [rows[step], rows[0]];
+    const arrays = { ...this.arrays, positional_encoding: { shape, rows } };
+    return Object.assign(Object.create(this), { arrays, mark: step });
+  }
+
   outputs(tokens) {
-    return [`count of ${tokens[0]}`];
+    return [`count of ${tokens[this.mark]}`];
   }
 
   answers(tokens) {
-    return [countOf(tokens, tokens[0]) - 1]; // The first letter does not count itself.
+    return [countOf(tokens, tokens[this.mark]) - 1]; // The letter that is counted does not count itself.
+  }
+
+  describe(length) {
+    return super.describe(length) + (this.mark ? `, their signal at step ${this.mark}` : "");
   }
 
   problem(tokens) {
@@ -347,7 +274,7 @@ class Signal extends Model {
     return super.problem(tokens);
   }
 
-  call(tokens) {
+  logits(pass, tokens) {
     const hidden = this.settings.hidden;
     let encoding = this.dense("embedding", this.oneHot(tokens), hidden);
     if (this.settings.pos_enc) {
@@ -355,148 +282,13 @@ class Signal extends Model {
     }
     for (let layer = 1; layer <= this.settings.enc_layers; layer++) {
       const name = `encoder_layer_${layer}`;
-      encoding = this.attention(`${name}/attention`, encoding, encoding, encoding);
+      encoding = this.attention(pass, `${name}/attention`, encoding, encoding, encoding);
       const expanded = relu(this.dense(`${name}/expand`, encoding, 2 * hidden));
       const contracted = this.dense(`${name}/contract`, expanded, hidden);
       encoding = this.layerNorm(`${name}/layer_norm`, add(contracted, encoding));
     }
     const query = this.array("query", 1, 1, hidden);
-    const decoding = this.attention("attention", query, encoding, encoding);
+    const decoding = this.attention(pass, "attention", query, encoding, encoding);
     return this.dense("logits_layer", decoding, this.settings.max_len + 1);
-  }
-}
-
-// The transformer, as in transformer.py, for one text
-
-const NAMES = "Anna Ben Cleo Dan Eva Finn Gus Hana Ian Jill Kai Lena Max Nora Omar Pia".split(" ");
-const PETS = "dog cat owl hen pig rat frog goat fish duck crab toad newt pony lamb mole".split(" ");
-
-class Transformer extends Model {
-  get program() {
-    return "transformer.py";
-  }
-
-  get classes() { // The words that it knows: any of them may come next.
-    const number = 2 * this.settings.pairs;
-    return [...NAMES.slice(0, number), ...PETS.slice(0, number)];
-  }
-
-  get length() { // A text with all its pairs and the first question.
-    return 2 * this.settings.pairs + 1;
-  }
-
-  get usual() {
-    return "Dan hen Anna dog Ben cat Cleo owl Ben".split(" "); // With equal weights it guesses, and wrongly.
-  }
-
-  get known() {
-    return this.classes.join(" ");
-  }
-
-  get layerNames() { // The names of its attentions, from the first layer to the last.
-    return range(this.settings.layers).map((layer) => `block_${layer + 1}/attention`);
-  }
-
-  outputs(tokens) {
-    return tokens.map((token) => `after ${token}`);
-  }
-
-  // Return the pet that is right after each question, a name that comes again; elsewhere null.
-  answers(tokens) {
-    return tokens.map((token, place) => {
-      const first = tokens.indexOf(token);
-      const asked = place % 2 === 0 && first % 2 === 0 && first < place;
-      return asked ? tokens[first + 1] : null;
-    });
-  }
-
-  shown(tokens) { // The questions and the end: that is where one wants to know what comes next.
-    const answers = this.answers(tokens);
-    return range(tokens.length).filter((place) => answers[place] !== null || place === tokens.length - 1);
-  }
-
-  split(text) {
-    const words = text.split(/\s+/).filter((word) => word !== "");
-    const tokens = words.map((word) => this.classes.find((one) => one.toLowerCase() === word.toLowerCase()) ||
-      word);
-    const last = tokens.length ? tokens[tokens.length - 1] : "";
-    const begun = this.classes.some((one) => one.toLowerCase().startsWith(last.toLowerCase()));
-    if (tokens.length > 1 && !this.classes.includes(last) && begun && /\w$/.test(text)) {
-      tokens.pop(); // It is still being typed.
-    }
-    return tokens;
-  }
-
-  join(tokens) {
-    return tokens.join(" ");
-  }
-
-  problem(tokens) {
-    const longest = 4 * this.settings.pairs - 1;
-    const strange = tokens.find((token) => !this.classes.includes(token));
-    if (strange) {
-      return `${[...strange].map(named).join("")} is none of the words that this model knows.`;
-    }
-    if (tokens.length > longest) {
-      return `At most ${longest} words fit.`;
-    }
-    return tokens.length ? "" : "Type at least one word.";
-  }
-
-  draw(roll) { // Different names, each with any pet, and then one of the names.
-    const names = this.classes.slice(0, 2 * this.settings.pairs);
-    const pets = this.classes.slice(2 * this.settings.pairs);
-    const text = [];
-    for (let pair = 0; pair < this.settings.pairs; pair++) {
-      text.push(names.splice(roll(names.length), 1)[0], pets[roll(pets.length)]);
-    }
-    return [...text, text[2 * roll(this.settings.pairs)]];
-  }
-
-  isRight(tokens, chances) { // Only the question at the end counts.
-    const last = tokens.length - 1;
-    return this.classes[largest(chances[last])] === this.answers(tokens)[last];
-  }
-
-  describe() {
-    const pairs = this.settings.pairs === 1 ? "1 pair" : `${this.settings.pairs} pairs`;
-    return `new texts of ${pairs}, at their first question`;
-  }
-
-  selfAttention(name, vectors, before) {
-    const hidden = this.settings.hidden;
-    const depth = hidden / this.settings.heads;
-    refuse(depth % 1 !== 0, `${hidden} numbers cannot be divided among ${this.settings.heads} heads`, this.program);
-    const queries = matmul(vectors, this.array(`${name}/W_Q`, hidden, hidden));
-    const keys = matmul(vectors, this.array(`${name}/W_K`, hidden, hidden));
-    const values = matmul(vectors, this.array(`${name}/W_V`, hidden, hidden));
-    // The mask: a word attends to itself and to those before it.
-    const noLater = (row, column) => column <= row;
-    const heads = range(this.settings.heads).map((number) => {
-      const part = (matrix) => matrix.map((row) => row.slice(number * depth, (number + 1) * depth));
-      return this.head(name, number, part(queries), part(keys), part(values), noLater);
-    });
-    const contexts = vectors.map((_, row) => heads.map((head) => head.context[row]).flat()); // Side by side.
-    const found = matmul(contexts, this.array(`${name}/W_O`, hidden, hidden));
-    const sums = add(before, found);
-    this.seen[name] = { factor: this.factor(name), heads, found, residual: before, sums };
-    return sums;
-  }
-
-  call(tokens) {
-    const hidden = this.settings.hidden;
-    const words = this.classes;
-    const embeddings = this.array("embedding/embeddings", words.length, hidden);
-    const positions = this.array("positions", 1, 4 * this.settings.pairs - 1, hidden);
-    let vectors = tokens.map((token, place) => addVectors(embeddings[words.indexOf(token)],
-      positions[place]));
-    for (let layer = 1; layer <= this.settings.layers; layer++) {
-      const name = `block_${layer}`;
-      vectors = this.selfAttention(`${name}/attention`, this.layerNorm(`${name}/norm_1`, vectors), vectors);
-      const expanded = relu(this.dense(`${name}/expand`, this.layerNorm(`${name}/norm_2`, vectors),
-        2 * hidden));
-      vectors = add(vectors, this.dense(`${name}/contract`, expanded, hidden));
-    }
-    return this.dense("logits_layer", this.layerNorm("norm", vectors), words.length);
   }
 }

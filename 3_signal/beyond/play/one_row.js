@@ -1,13 +1,15 @@
-"use strict";
+// One row of attention, step by step: compared, scaled, multiplied into weights, averaged
 
-// One row of attention, step by step: compared, scaled, turned into weights, averaged
+import { range, sum } from "./arrays.js";
+import { computeRow, mostImportant } from "./row.js";
+import { make, makeSvg, onResize, share, short, sizeOf, twoPlaces } from "./page.js";
 
 const STEPS_OF_A_ROW = [ // What the buttons say, and the step at which what they say is done.
   ["compare", 1], ["scale", 2], ["softmax", 4], ["average", 5],
 ];
-const LAST_STEP = 5;
+export const LAST_STEP = 5;
 const READABLE = 4; // Up to so many numbers are boxes that one can read; more are a strip of colour.
-const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+export const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 // Return a vector as a strip, a place for each number: above 0 in the upper half, below 0 in the lower half, and
 // the stronger its colour, the farther from 0.
@@ -20,9 +22,9 @@ function colourStrip(vector, end, kind, name) {
       places[Math.min(shade, shades - 1)].push(`M${index} ${number > 0 ? 0 : 1}h1v1h-1z`);
     }
   });
-  const svg = draw("svg", { viewBox: `0 0 ${vector.length} 2`, preserveAspectRatio: "none", role: "img",
+  const svg = makeSvg("svg", { viewBox: `0 0 ${vector.length} 2`, preserveAspectRatio: "none", role: "img",
     class: `numbers ${kind}`, "aria-label": `${name}: ${vector.map((number) => short(number)).join(" ")}` });
-  svg.append(...places.map((of, shade) => draw("path", { d: of.join(""), opacity: (shade + 1) / shades })));
+  svg.append(...places.map((of, shade) => makeSvg("path", { d: of.join(""), opacity: (shade + 1) / shades })));
   return svg;
 }
 
@@ -37,16 +39,16 @@ function drawVector(vector, end, kind, name, below) { // As boxes, with what is 
   return make("span", { className: `numbers boxes ${kind}` }, ...boxes);
 }
 
-function flyFrom(start, element, turn) { // Let an element begin where another one is; start is its rectangle.
+function flyFrom(start, element, order) { // Let an element begin where another one is; start is its rectangle.
   const end = element.getBoundingClientRect();
   const across = start.width / (end.width || 1);
   const first = `translate(${start.left - end.left}px, ${start.top - end.top}px) scale(${across}, 0.7)`;
   element.animate([{ transform: first }, { transform: "none" }],
-    { duration: 700, delay: 50 * turn, easing: "ease-in-out", fill: "backwards" });
+    { duration: 700, delay: 50 * order, easing: "ease-in-out", fill: "backwards" });
 }
 
 // One query against its keys, in five steps: compared, scaled, exp, shared, averaged.
-class OneRow {
+export class OneRow {
   constructor(container) {
     this.container = container;
     this.source = null; // What is shown: see show.
@@ -90,9 +92,9 @@ class OneRow {
     this.source = { factor: 1, ...source };
     this.row = computeRow(this.source);
     this.room.replaceChildren(this.told, ...this.source.told.map((text) => make("p", { ariaHidden: "true" }, text)));
-    const drawn = (one) => JSON.stringify([one.asks, one.names, one.gives, one.query && one.query.length, one.keys,
+    const fixed = (one) => JSON.stringify([one.asks, one.names, one.gives, one.query && one.query.length, one.keys,
       one.values, one.factor === 1]);
-    if (!before || drawn(before) !== drawn(this.source)) {
+    if (!before || fixed(before) !== fixed(this.source)) {
       this.drawTable();
     }
     this.drawQuery();
@@ -143,13 +145,13 @@ class OneRow {
       columns.push(["scaled", `÷ √${query.length}`]);
     }
     if (factor !== 1) {
-      columns.push(["turned", ""]);
+      columns.push(["multiplied", ""]);
     }
     columns.push(["exp", "exp"]);
     const heads = columns.map(([name, title]) => make("th", { scope: "col", className: name }, title));
     this.asked = make("td", {});
     this.heading = make("th", { scope: "col", className: "length" });
-    this.turned = heads[columns.findIndex(([name]) => name === "turned")];
+    this.multiplied = heads[columns.findIndex(([name]) => name === "multiplied")];
     const nameOf = (name) => make("th", { scope: "row" }, name.length < 9 ? name.replace(/ /g, "\u00a0") : name);
     const first = make("tr", { className: "query" }, nameOf(asks), this.asked, ...heads, this.heading,
       make("th", { scope: "col", className: "value" }, "value"));
@@ -165,13 +167,13 @@ class OneRow {
       const figures = columns.map(([kind]) => make("td", { className: `figure ${kind}` }));
       const line = make("tr", { className: gives ? "owned" : "", onclick: () => this.choose(place) }, nameOf(name),
         key, ...figures, weight, value);
-      line.style.setProperty("--turn", place / Math.max(4, names.length));
+      line.style.setProperty("--order", place / Math.max(4, names.length));
       return { line, key, figures, length, number, weight, value };
     });
     this.total = make("td", { className: "figure exp" });
-    const left = [make("th", {}), make("td", {}), ...columns.slice(1).map(([name]) => make("td", { className:
+    const before = [make("th", {}), make("td", {}), ...columns.slice(1).map(([name]) => make("td", { className:
       name === "exp" ? "scaled" : name }))];
-    const totals = make("tr", { className: "total", "aria-hidden": "true" }, ...left, this.total, make("td", {}),
+    const totals = make("tr", { className: "total", "aria-hidden": "true" }, ...before, this.total, make("td", {}),
       make("td", {}));
     this.segments = names.map((name, place) => make("span", { className: "segment" },
       make("span", {}, gives ? gives[place] : name)));
@@ -233,11 +235,11 @@ class OneRow {
       this.segments[place].classList.toggle("slim", row.weights[place] < 0.07);
     });
     this.total.textContent = `sum ${short(row.total, 3)}`;
-    if (this.turned) {
-      this.turned.textContent = `× ${short(source.factor)}`;
+    if (this.multiplied) {
+      this.multiplied.textContent = `× ${short(source.factor)}`;
     }
     const scaled = `${source.query ? `÷ √${source.query.length}` : "score"}` +
-      (this.turned ? ` × ${short(source.factor)}` : "");
+      (this.multiplied ? ` × ${short(source.factor)}` : "");
     this.heading.textContent = ["", this.columns[0][1], scaled, "exp"][step] || "weight";
     this.drawMean();
     this.drawMatter();
@@ -252,25 +254,25 @@ class OneRow {
   }
 
   figure(name, place) {
-    const { dots, scaled, turned, exponentials } = this.row;
-    return name === "exp" ? short(exponentials[place], 3) : twoPlaces({ dot: dots, scaled, turned }[name][place]);
+    const { dots, scaled, multiplied, exponentials } = this.row;
+    return name === "exp" ? short(exponentials[place], 3) : twoPlaces({ dot: dots, scaled, multiplied }[name][place]);
   }
 
   barsAt(step) { // Return how long each bar is, what stands at its end, and what lengths the scale has room for.
-    const { dots, turned, exponentials, weights } = this.row;
+    const { dots, multiplied, exponentials, weights } = this.row;
     const bars = (lengths, texts, scale) => Object.assign(lengths.map((length, place) => ({ length,
       text: texts[place] })), { scale });
     if (step === 0) {
       return bars(dots.map(() => 0), dots.map(() => ""), [1]);
     }
     if (step < 3) { // Both on one scale: one sees them shrink.
-      const lengths = step === 1 ? dots : turned;
-      return bars(lengths, lengths.map(twoPlaces), [...dots, ...turned]);
+      const lengths = step === 1 ? dots : multiplied;
+      return bars(lengths, lengths.map(twoPlaces), [...dots, ...multiplied]);
     }
     if (step === 3) { // On the scale of the largest, which may be too large a number for the computer.
-      const highest = Math.max(...turned);
+      const highest = Math.max(...multiplied);
       const texts = exponentials.map((number) => short(number, 3));
-      return bars(turned.map((score) => Math.exp(score - highest)), texts, [1]);
+      return bars(multiplied.map((score) => Math.exp(score - highest)), texts, [1]);
     }
     return bars(weights, weights.map(share), [1]);
   }

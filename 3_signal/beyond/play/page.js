@@ -1,12 +1,12 @@
-"use strict";
-
 // What all views draw with
 
-function $(id) {
+import { library } from "./library.js";
+
+export function $(id) {
   return document.getElementById(id);
 }
 
-function make(tag, properties, ...inside) { // Return a new element; a text inside is never read as HTML.
+export function make(tag, properties, ...inside) { // Return a new element; a text inside is never read as HTML.
   const element = document.createElement(tag);
   for (const name of Object.keys(properties)) {
     if (name in element) {
@@ -19,7 +19,7 @@ function make(tag, properties, ...inside) { // Return a new element; a text insi
   return element;
 }
 
-function draw(tag, attributes, text = "") { // Return a new element of an SVG picture.
+export function makeSvg(tag, attributes, text = "") { // Return a new element of an SVG picture.
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const name of Object.keys(attributes)) {
     element.setAttribute(name, attributes[name]);
@@ -30,68 +30,64 @@ function draw(tag, attributes, text = "") { // Return a new element of an SVG pi
 
 // --- Numbers and letters as the page writes them
 
-function share(number) { // A weight: .57
+export function share(number) { // A weight: .57
   return number.toFixed(2).replace(/^0/, "");
 }
 
-function short(number, digits = 4) { // Any size: 8886 or 0.0123
+export function short(number, digits = 4) { // Any size: 8886 or 0.0123
   return String(Number(number.toPrecision(digits))).replace("-", "−");
 }
 
-function twoPlaces(number) { // A score: −1.4
+export function twoPlaces(number) { // A score: −1.4
   return String(Number(number.toFixed(2))).replace("-", "−");
 }
 
-function percent(chance) { // A chance: 98%
+export function percent(chance) { // A chance: 98%
   return `${Math.round(100 * chance)}%`;
 }
 
-function signs(tokens) { // As the pages print them.
-  return tokens.map((token) => (token === " " ? "␣" : token));
-}
-
-function sizeOf(vector) { // Return how far from 0 its numbers go, as what one divides by: 1 if all are 0.
+export function sizeOf(vector) { // Return how far from 0 its numbers go, as what one divides by: 1 if all are 0.
   return vector.reduce((most, number) => Math.max(most, Math.abs(number)), 0) || 1;
 }
 
-function verdict(answer, right) {
+export function verdict(answer, right) {
   const good = answer === right;
   return make("span", { className: good ? "right" : "wrong" }, good ? "✓ right" : `✗ should be ${right}`);
 }
 
-function tell(right, model, length) {
+export function tell(right, model, length) {
   return `Right for ${right.toLocaleString("en")} of 1,000 ${model.describe(length)}.`;
 }
 
 // --- What is said: to everybody, or to who does not see the page
 
-function say(text) {
+export function say(text) {
   $("message").textContent = text;
 }
 
 let announcing = 0;
 
-function announce(text) {
+export function announce(text) {
   clearTimeout(announcing);
   $("announced").textContent = text;
 }
 
-function announceSoon(text) { // When one rests.
+export function announceSoon(text) { // When one rests.
   clearTimeout(announcing);
   announcing = setTimeout(announce, 300, text);
 }
 
-function onResize(element, then) { // In the next frame, because what is drawn may change the size again.
+export function onResize(element, then) { // In the next frame, because what is drawn may change the size again.
   new ResizeObserver(() => requestAnimationFrame(then)).observe(element);
 }
 
 // --- Buttons, fields and menus
 
-function turn(button, on) { // Not by `disabled`, which would take the focus from whoever is on the button.
+export function enable(button, on) { // Not by `disabled`, which would take the focus from whoever is on the button.
   button.setAttribute("aria-disabled", !on);
 }
 
-function onPress(id, then) {
+export function onPress(id, then) {
   $(id).onclick = () => {
     if ($(id).getAttribute("aria-disabled") !== "true") {
       then();
@@ -99,7 +95,7 @@ function onPress(id, then) {
   };
 }
 
-function offer(list, names, asked) { // Buttons, a name on each; the one with the focus stays.
+export function offer(list, names, asked) { // Buttons, a name on each; the one with the focus stays.
   while (list.children.length > names.length) {
     list.lastChild.remove();
   }
@@ -111,7 +107,7 @@ function offer(list, names, asked) { // Buttons, a name on each; the one with th
   });
 }
 
-function drawMenu(id, chosen, ...first) { // All models of the library, in their groups.
+export function drawMenu(id, chosen, ...first) { // All models of the library, in their groups.
   const groups = {};
   for (const [name, { group, title }] of Object.entries(library)) {
     groups[group] = groups[group] || make("optgroup", { label: group });
@@ -121,7 +117,8 @@ function drawMenu(id, chosen, ...first) { // All models of the library, in their
   $(id).value = chosen;
 }
 
-function onTyping(id, model, then) { // Read a field while one types; when one has finished, write it as the page does.
+// Read a field while one types; when one has finished, write it as the page does.
+export function onTyping(id, model, then) {
   const field = $(id);
   field.oninput = () => then(model().split(field.value));
   field.onchange = () => {

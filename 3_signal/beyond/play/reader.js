@@ -1,8 +1,12 @@
-"use strict";
-
 // Reading a checkpoint: a ZIP archive, not compressed, of .npy files
 
-const SETTINGS = { // The settings of each task, for their types.
+import { range } from "./arrays.js";
+import { has, refuse } from "./refusing.js";
+import { CountingLetters, Difference, Signal } from "./models.js";
+import { Transformer } from "./transformer.js";
+import { usual } from "./measuring.js";
+
+export const SETTINGS = { // The settings of each task, for their types.
   "Counting Letters": { max_len: 10, vocab_size: 3, hidden: 64 },
   Difference: { max_len: 10, vocab_size: 3, hidden: 64, self_att: false },
   Signal: { max_len: 10, vocab_size: 3, hidden: 64, pos_enc: false, enc_layers: 1 },
@@ -10,21 +14,8 @@ const SETTINGS = { // The settings of each task, for their types.
 };
 const TASKS = { "Counting Letters": CountingLetters, Difference, Signal, Transformer };
 
-function refuse(condition, reason, edited = "") {
-  if (condition) {
-    const error = new Error(reason);
-    const whose = `this is a model of an edited ${edited}, which this page cannot compute`;
-    error.reason = edited ? `${whose}: ${reason}` : reason;
-    throw error;
-  }
-}
-
 function textOf(bytes) {
   return new TextDecoder("latin1").decode(bytes);
-}
-
-function has(object, name) {
-  return Object.prototype.hasOwnProperty.call(object, name);
 }
 
 function crc32(bytes) { // The checksum of a ZIP archive.
@@ -44,7 +35,7 @@ function readZip(buffer) { // Return the files, an object from their names to th
   refuse(end < 0, "it is no ZIP archive, as a checkpoint.npz is, or its end is missing");
   const files = {};
   let entry = view.getUint32(end + 16, true);
-  for (let left = view.getUint16(end + 10, true); left > 0; left--) {
+  for (let remaining = view.getUint16(end + 10, true); remaining > 0; remaining--) {
     refuse(view.getUint32(entry, true) !== 0x02014b50, "it is damaged");
     const compression = view.getUint16(entry + 10, true);
     const crc = view.getUint32(entry + 16, true);
@@ -96,7 +87,7 @@ function readArray(name, bytes) { // Return the shape and the rows, or a text.
   return { shape, rows };
 }
 
-function readCheckpoint(buffer, Kind) { // Return the model; .task and .step are as in its description.
+export function readCheckpoint(buffer, Kind) { // Return the model; .task and .step are as in its description.
   const files = readZip(buffer);
   refuse(!files.description, "it is no checkpoint");
   const description = JSON.parse(readArray("description", files.description));
@@ -117,9 +108,11 @@ function readCheckpoint(buffer, Kind) { // Return the model; .task and .step are
   const model = new (Kind || TASKS[task])(description.settings, arrays);
   model.task = task;
   model.step = description.step;
-  model.run(usual(model)); // It refuses what is missing.
+  const used = new Set();
+  const noting = new Proxy(arrays, { get: (all, name) => used.add(name) && all[name] });
+  new model.constructor(model.settings, noting).run(usual(model)); // It refuses what is missing.
   for (const name of Object.keys(arrays)) {
-    refuse(!model.used.has(name), `the array ${name} is not one of ${program}`, program);
+    refuse(!used.has(name), `the array ${name} is not one of ${program}`, program);
   }
   return model;
 }

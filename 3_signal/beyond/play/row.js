@@ -1,25 +1,25 @@
-"use strict";
-
 // One row of attention: one query, its keys and values
+
+import { range, softmax, sum, transpose } from "./arrays.js";
 
 // Return what a row computes, from its query (depth) to the weighted mean. Where scores are given, nothing is
 // compared; where weights are, they are those that softmax gave, moved by hand.
-function computeRow({ query, keys, values, factor = 1, scores = null, weights = null }) {
+export function computeRow({ query, keys, values, factor = 1, scores = null, weights = null }) {
   const products = scores ? null : keys.map((key) => key.map((number, index) => number * query[index]));
   const dots = products ? products.map(sum) : scores;
   const scaled = scores || dots.map((product) => product / Math.sqrt(query.length));
-  const turned = scaled.map((score) => factor * score);
-  const exponentials = turned.map(Math.exp);
-  const computed = softmax(turned);
+  const multiplied = scaled.map((score) => factor * score);
+  const exponentials = multiplied.map(Math.exp);
+  const computed = softmax(multiplied);
   const given = weights || computed;
   const parts = values.map((value, place) => value.map((number) => given[place] * number));
   return {
-    products, dots, scaled, turned, exponentials, computed, parts, weights: given,
+    products, dots, scaled, multiplied, exponentials, computed, parts, weights: given,
     total: sum(exponentials), mean: transpose(parts).map(sum),
   };
 }
 
-function mostImportant(products, count) { // Return the places of the products that are farthest from 0.
+export function mostImportant(products, count) { // Return the places of the products that are farthest from 0.
   const order = range(products.length).sort((one, other) => Math.abs(products[other]) -
     Math.abs(products[one]));
   return order.slice(0, count);

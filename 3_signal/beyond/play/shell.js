@@ -1,16 +1,24 @@
-"use strict";
-
 // The shell: which view is shown, its address, the links
 //
 // A view is one object:
 //   id       its name in an address: #vote, or #model=counting&letters=AB
 //   title    in the navigation
-//   start()  once, when the page starts: what it listens to
+//   start(shell)  once, when the page starts: what it listens to
 //   open(words)  it is shown now; `words` are those of the address, URLSearchParams
 //   address()  what stands after the # while it is shown
 //   draw()   its state, as it is now
-// and whatever else it consists of. Its section in the page has the id `view_` and its name. It asks
-// Shell.writeAddress() whenever its address changes, and leads to another view by Shell.goTo(address).
+// and whatever else it consists of. Its section in the page has the id `view_` and its name. The shell that it is given
+// knows which `view` is shown; the view asks shell.writeAddress() whenever its address changes, leads to another view
+// by shell.goTo(address), and lets shell.missing(name) say why a model is not there.
+
+import { addFile, library, readBuiltIn } from "./library.js";
+import { $, make, say } from "./page.js";
+import { wordsOf } from "./addresses.js";
+import { Ask } from "./view_ask.js";
+import { Row } from "./view_row.js";
+import { Vote } from "./view_vote.js";
+import { Models } from "./view_models.js";
+import { Train } from "./view_train.js";
 
 const Shell = {
   views: [Ask, Row, Vote, Train, Models], // In the order of the navigation; the first is the one that opens.
@@ -26,7 +34,7 @@ const Shell = {
       make("a", { href: `#${view.id}` }, view.title)));
     linkPages();
     for (const view of Shell.views) {
-      view.start();
+      view.start(Shell);
     }
     const holdsFiles = (event) => event.dataTransfer.types.includes("Files");
     for (const type of ["dragover", "dragleave", "drop"]) {

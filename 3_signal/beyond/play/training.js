@@ -1,8 +1,11 @@
-"use strict";
-
 // Training Task 1: the model's own forward pass, its gradients backward, a step of Adam
 
-const STEPS = 2000;
+import { addScaled, dot, mean, range, sum, transpose } from "./arrays.js";
+import { CountingLetters, normalize } from "./models.js";
+import { dice, measureRight, ownWeight } from "./measuring.js";
+import { SETTINGS } from "./reader.js";
+
+export const STEPS = 2000;
 const BATCH = 100;
 const RATE = 0.01;
 
@@ -15,7 +18,7 @@ function filled(rows, columns, number) {
   return range(rows).map(() => Array(columns).fill(number));
 }
 
-class Training {
+export class Training {
   constructor(factor, seed) { // The factor multiplies the scores: 1 to learn weights, 0 for equal ones.
     const settings = { ...SETTINGS["Counting Letters"] };
     const { max_len: length, vocab_size: letters, hidden } = settings;
@@ -40,7 +43,7 @@ class Training {
     arrays.query.shape = [1, letters, hidden];
     this.model = new CountingLetters(settings, arrays); // It holds the very same arrays, so it learns, too.
     this.model.task = "Counting Letters";
-    this.model.trainedAt = factor;
+    this.model.trainedFactor = factor;
   }
 
   zeros() {
@@ -66,7 +69,7 @@ class Training {
       times.set(text, (times.get(text) || 0) + 1);
     }
     const loss = sum([...times].map(([text, count]) => this.backward([...text], part.share * count, part, found)));
-    const scale = model.trainedAt / Math.sqrt(model.settings.hidden);
+    const scale = model.trainedFactor / Math.sqrt(model.settings.hidden);
     part.scores.forEach((row, step) => row.forEach((gradient, letter) => { // Through query · key / √hidden.
       addScaled(found.query[step], scale * gradient, part.keys[letter]);
       addScaled(found["key_layer/kernel"][letter], scale * gradient, weights.query[step]);
@@ -151,7 +154,7 @@ class Training {
 
   *run(report) {
     while (this.step < STEPS) {
-      const batch = range(BATCH).map(() => this.model.draw(this.roll));
+      const batch = range(BATCH).map(() => this.model.sample(this.roll));
       const { loss, gradients } = this.gradients(batch);
       this.adam(gradients);
       if (this.step % 50 === 0 || this.step === 1) {

@@ -1,18 +1,23 @@
-"use strict";
+// The first view: a name is asked for, and one sees what the last word attends to, and which name its pet looked at in
+// the first layer. A drag moves weight in all heads of a layer.
 
-// The first view: a name is asked for, and one sees what the last word attends to. A drag moves its weight.
+import { largest, range } from "./arrays.js";
+import { has } from "./refusing.js";
+import { anySeed, dice, inSlices, measureRight, usual } from "./measuring.js";
+import { headsOf, ownersIn, questionCell } from "./attentions.js";
+import { library } from "./library.js";
+import { $, announce, make, makeSvg, offer, onResize, percent, say, share, verdict } from "./page.js";
+import { Hand, moved } from "./hand.js";
+import { readable, readMove, writeMove, writeShown } from "./addresses.js";
+import { FAINT, firstLines, lastLines, LEAST, measureStage, pictureOfHead, remInPixels } from "./ask_geometry.js";
+import { whatHappens, whatToDoNext } from "./ask_telling.js";
 
 const EASE = 350; // Milliseconds that a change takes.
-const LEAST = 0.02; // A lighter line cannot be taken.
-const FAINT = 0.25; // A lighter line of the first layer is not drawn.
 
-function curve(from, to, middle) { // A line that leaves a word and arrives at another one at right angles.
-  return `M${from} C${middle[0]} ${middle[1]} ${to}`;
-}
-
-const Ask = {
+export const Ask = {
   id: "ask",
   title: "Ask",
+  shell: null, // What the shell does for a view: see shell.js.
   name: "", // In the library.
   model: null,
   tokens: [], // Names with their pets, and the name that is asked for.
@@ -21,17 +26,20 @@ const Ask = {
   moves: [], // What was moved by hand, as Hand has it.
   chances: [], // What comes out after each word,
   seen: {}, // and what each attention did.
-  drawn: null, // The weights as they are drawn now, on their way to what they are.
+  earlier: null, // The answer and the weights before the last move.
+  onStage: null, // The weights as they are drawn now, on their way to what they are.
   animation: 0,
   hand: null,
-  before: [], // The moves before a line was taken.
+  line: null, // The line that was taken, { id, row },
+  before: [], // and the moves before.
   at: null, // Where the pointer is that carries a line: [right, down] in the stage.
-  dropped: null, // The line that was let go, on its way to its word: { to, at, left }, left from 1 to 0.
+  dropped: null, // The line that was let go, on its way to its word: { row, to, at, remaining }: from 1 to 0.
   right: {}, // Of each model, how many of 1,000 new texts are right with equal weights.
   stop: () => {}, // Stops that measurement.
 
-  start() {
-    $("ask_other").onclick = Ask.drawPets;
+  start(shell) {
+    Ask.shell = shell;
+    $("ask_other").onclick = Ask.otherPets;
     for (const button of document.querySelectorAll("#view_ask [data-attend]")) {
       button.onclick = () => Ask.change({ equal: button.dataset.attend === "equal", moves: [] });
     }
@@ -64,16 +72,23 @@ const Ask = {
     const asked = words.has("letters") ? Ask.model.split(words.get("letters")) : usual(Ask.model);
     const fits = Ask.model.problem(asked) === "" && asked.length > 2 &&
       Ask.model.answers(asked)[asked.length - 1] !== null;
-    const moves = words.getAll("move").map((move) => move.split("-").map(Number));
-    const follow = fits && moves.every((move) => move.length === 2 && move.every((place) => has(asked, place)));
     Ask.tokens = fits ? asked : usual(Ask.model);
-    Ask.change({ equal: words.get("attend") === "equal",
-      moves: follow ? moves.map(([from, to]) => ({ ...Ask.question, from, to })) : [] });
+    const { seen } = Ask.model.run(Ask.tokens);
+    const moves = words.getAll("move").map((move) => readMove(move, seen, Ask.question));
+    const follows = fits && moves.every(Ask.isMine);
+    Ask.change({ equal: words.get("attend") === "equal", moves: follows ? moves : [] });
     if (!isThere) {
-      Shell.missing(name);
-    } else if (!follow) {
+      Ask.shell.missing(name);
+    } else if (!follows) {
       say("The address holds a text that this model cannot be asked about.");
     }
+  },
+
+  isMine(move) { // Whether it is one of the lines that one can move here.
+    const { question, last } = Ask;
+    const [first] = Ask.model.layerNames;
+    return move !== null && (move.row === last ? move.id === question.id
+      : move.id === first && first !== question.id && move.row % 2 === 1);
   },
 
   address() {
@@ -85,14 +100,18 @@ const Ask = {
       parts.append("attend", "equal");
     }
     for (const move of Ask.moves) {
-      parts.append("move", `${move.from}-${move.to}`);
+      parts.append("move", writeMove(move));
     }
     const view = Ask.name === "transformer" ? "ask" : `ask=${Ask.name}`;
-    return String(parts) ? `${view}&${parts}` : view;
+    return String(parts) ? `${view}&${readable(parts)}` : view;
   },
 
-  get question() { // The row that is drawn: of the last word, in the head of the last layer that finds the pet.
-    return { id: Ask.model.layerNames.slice(-1)[0], head: headsOf(Ask.model).finds, row: Ask.tokens.length - 1 };
+  get question() { // The orange lines: of the last word, in the last layer.
+    return { id: Ask.model.layerNames.slice(-1)[0], row: Ask.last };
+  },
+
+  get ownership() { // The blue line: of a pet, in the first layer.
+    return { id: Ask.model.layerNames[0], row: Ask.keyed };
   },
 
   get last() { // The place of the word that asks.
@@ -100,21 +119,26 @@ const Ask = {
   },
 
   get weights() {
-    const { id, head, row } = Ask.question;
-    return Ask.seen[id].heads[head].weights[row];
+    return Ask.read(Ask).weights;
   },
 
   get answer() {
-    return Ask.model.classes[largest(Ask.chances[Ask.last])];
+    return Ask.read(Ask).answer;
+  },
+
+  read({ chances, seen }) { // Return what a run says, and the weights in the head that finds the pet.
+    return { answer: Ask.model.classes[largest(chances[Ask.last])],
+      weights: seen[Ask.question.id].heads[headsOf(Ask.model).finds].weights[Ask.last] };
   },
 
   change(changes) {
     Object.assign(Ask, changes);
     Ask.factors = Ask.equal ? { [Ask.question.id]: 0 } : {};
     Object.assign(Ask, Ask.model.run(Ask.tokens, Ask.factors, Ask.moves));
+    Ask.earlier = Ask.read(Ask.model.run(Ask.tokens, Ask.factors, Ask.moves.slice(0, -1)));
     Ask.draw();
     if (Ask.hand.from === null) {
-      Shell.writeAddress();
+      Ask.shell.writeAddress();
       Ask.announce();
       Ask.measure();
     }
@@ -125,7 +149,7 @@ const Ask = {
       $("ask_tells").textContent);
   },
 
-  drawPets() { // Other pets for the same names, no pet twice.
+  otherPets() { // Other pets for the same names, no pet twice.
     const pets = Ask.model.classes.slice(Ask.model.classes.length / 2);
     const roll = dice(anySeed());
     const tokens = Ask.tokens.map((token, place) =>
@@ -140,7 +164,7 @@ const Ask = {
       Ask.stop = inSlices(measureRight(model, model.length, { [question.id]: 0 }), 8, (right) => {
         Ask.right[name] = right;
         Ask.tell();
-        if (Shell.view === Ask) {
+        if (Ask.shell.view === Ask) {
           Ask.announce();
         }
       });
@@ -150,7 +174,7 @@ const Ask = {
   // --- Drawing
 
   draw() {
-    if (Shell.view !== Ask) {
+    if (Ask.shell.view !== Ask) {
       return;
     }
     Ask.drawWords();
@@ -165,9 +189,8 @@ const Ask = {
     const asking = Ask.tokens[Ask.last];
     const looked = largest(Ask.weights);
     const owner = Ask.owner;
-    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const room = stage.parentNode.clientWidth; // A stage that is tall stays narrow in a wide window.
-    const tall = room < (5.2 * Ask.tokens.length + 12.6) * rem;
+    const tall = room < (5.2 * Ask.tokens.length + 12.6) * remInPixels();
     stage.classList.toggle("tall", tall);
     if (tall !== ($("ask_told").previousElementSibling === stage)) { // Where it is read at once.
       (tall ? stage : $("ask_why").firstElementChild).after($("ask_told"));
@@ -187,6 +210,7 @@ const Ask = {
         word.querySelector(".value").textContent = `value: ${Ask.tokens[place]}`;
       }
       word.classList.toggle("target", Ask.hand.from !== null && place === Ask.hand.to);
+      word.classList.toggle("owner", Ask.line !== null && Ask.line.row !== Ask.last);
     });
     [...$("ask_knobs").children].forEach((knob, place) => {
       const weight = Ask.weights[place];
@@ -196,16 +220,25 @@ const Ask = {
       knob.setAttribute("aria-label", `${asking} attends to ${Ask.tokens[place]}`);
       knob.setAttribute("aria-valuetext", `${Ask.tokens[place]}, weight ${share(weight)}`);
     });
+    const knob = $("ask_key");
+    knob.hidden = owner < 0 || Ask.placesFor(Ask.ownership).length < 2;
+    knob.setAttribute("aria-label", `In an earlier layer, ${Ask.tokens[Ask.keyed]} looks at ${Ask.tokens[owner]}`);
+    knob.setAttribute("aria-valuemax", Ask.keyed);
+    knob.setAttribute("aria-valuenow", owner + 1);
+    const owned = Math.max(...Ask.firstWeights()[Ask.keyed]);
+    knob.setAttribute("aria-valuetext", `${Ask.tokens[owner]}, weight ${share(owned)}`);
     offer($("ask_names"), ownersIn(Ask.tokens), asking);
     const cell = questionCell(Ask.model, Ask.tokens);
     $("ask_on").href = `#${writeShown("row", { ...Ask, factors: {}, moves: [], cell })}`;
     $("ask_step").href = `#row&${new URLSearchParams({ letters: Ask.tokens.join(" ") })}`;
+    $("ask_own").href = `#${writeShown("model", Ask)}`;
     $("ask_whose").hidden = Ask.name === "transformer";
     $("ask_whose").querySelector("b").textContent = library[Ask.name].title;
     $("ask_title").textContent = asking;
-    $("ask_looks").style.visibility = Ask.equal || Ask.moves.length ? "hidden" : "visible"; // Its place stays.
     const right = Ask.model.answers(Ask.tokens)[Ask.last];
     const wrong = Ask.answer !== right;
+    const looks = !wrong && !Ask.equal && Ask.moves.length === 0;
+    $("ask_looks").style.visibility = looks ? "visible" : "hidden"; // Its place stays.
     $("ask_answer").textContent = Ask.answer;
     $("ask_answer").dataset.answer = Ask.answer;
     $("ask_answer").classList.toggle("wrong", wrong);
@@ -240,7 +273,7 @@ const Ask = {
     }));
     // One for each line: who touches one holds it until they let go, so it is never made anew.
     $("ask_grabs").replaceChildren(...Ask.tokens.map((token, place) =>
-      draw("path", { class: "grab", "data-place": place })));
+      makeSvg("path", { class: "grab", "data-place": place })), makeSvg("path", { class: "grab", id: "ask_key_grab" }));
   },
 
   drawChances() { // Of each pet of the text, and of the likeliest other word.
@@ -272,44 +305,20 @@ const Ask = {
   },
 
   tell() {
-    const strong = (...words) => make("strong", {}, ...words);
-    const told = [];
-    if (Ask.moves.length) {
-      const { to } = Ask.moves[Ask.moves.length - 1];
-      const target = Ask.tokens[to];
-      const weight = Ask.weights[to];
-      if (weight < 0.5) {
-        const rest = share(1 - weight);
-        told.push(strong(`${target} gives ${share(weight)} and the rest ${rest}, so it says ${Ask.answer}.`));
-      } else if (to % 2 === 0) {
-        const why = to === Ask.last ? "It looks at itself" : `${target} is a name`;
-        told.push(strong(`${why}, so there is no pet to find.`), ` It says ${Ask.answer} all the same.`);
-      } else if (target === Ask.answer) {
-        told.push(strong(`It says ${target}, because you made it look there.`), " Nothing else has changed.");
-      } else {
-        told.push(strong(`It looks at ${target}, and says ${Ask.answer}.`), " The other heads have a say, too.");
-      }
-    } else if (Ask.equal) {
-      told.push(strong(`It has learnt to choose, so now it can only guess, and says ${Ask.answer}.`));
-      told.push(has(Ask.right, Ask.name) ? ` It’s right in ${Ask.right[Ask.name]} of 1,000 new texts.` : "");
-    } else {
-      const word = Ask.tokens[largest(Ask.weights)];
-      const invitation = make("em", {}, `Drag the thick line from ${word} to another pet.`);
-      told.push(strong("Now you choose. ", invitation));
-    }
-    $("ask_tells").replaceChildren(...told);
+    $("ask_tells").replaceChildren(...whatHappens(Ask, Ask.right[Ask.name]));
+    $("ask_owner").replaceChildren(...whatToDoNext(Ask));
     $("ask_on").hidden = Ask.moves.length === 0;
   },
 
   ease() { // Let what is drawn go to what is, in small steps.
     const goal = { last: Ask.weights, first: Ask.firstWeights() };
     const nothing = { last: goal.last.map(() => 0), first: goal.first }; // So that the lines grow at first.
-    const fits = Ask.drawn && Ask.drawn.last.length === goal.last.length;
-    const from = fits ? Ask.drawn : nothing;
+    const fits = Ask.onStage && Ask.onStage.last.length === goal.last.length;
+    const from = fits ? Ask.onStage : nothing;
     cancelAnimationFrame(Ask.animation);
     if (matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.hand.from !== null) {
       Ask.dropped = null;
-      Ask.drawn = goal;
+      Ask.onStage = goal;
       Ask.drawArcs();
       return;
     }
@@ -319,12 +328,12 @@ const Ask = {
     const frame = (now) => {
       const time = Math.min(1, Math.max(0, (now - began) / EASE));
       const part = 1 - (1 - time) ** 3;
-      Ask.drawn = {
+      Ask.onStage = {
         last: between(from.last, goal.last, part),
         first: goal.first.map((row, place) => between(from.first[place], row, part)),
       };
       if (Ask.dropped) {
-        Ask.dropped.left = 1 - part;
+        Ask.dropped.remaining = 1 - part;
       }
       Ask.drawArcs(time === 1);
       if (time < 1) {
@@ -340,45 +349,24 @@ const Ask = {
     return rows.map((row) => row.map((weight) => (names.length > 1 ? weight : 0)));
   },
 
-  // Return where things are in the stage. Along it goes the text. Above the text are the lines of the last layer,
-  // below it those of the first; in a tall stage, above is at the right and below at the left.
-  measureStage() {
-    const tall = $("ask_stage").classList.contains("tall");
-    const box = $("ask_stage").getBoundingClientRect();
-    const words = [...$("ask_words").children].map((word) => word.getBoundingClientRect());
-    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const along = words.map((word) =>
-      (tall ? (word.top + word.bottom) / 2 - box.top : (word.left + word.right) / 2 - box.left));
-    const upper = tall ? Math.max(...words.map((word) => word.right)) - box.left : words[0].top - box.top;
-    const lower = tall ? words[0].left - box.left : words[0].bottom - box.top;
-    const above = (place, height) => (tall ? [upper + height, place] : [place, upper - height]);
-    const below = (place, height) => (tall ? [lower - height, place] : [place, lower + height]);
-    const asking = along[Ask.last];
-    const room = (tall ? box.width - upper : upper) - 8; // How high a line may go; a curve reaches 3/4.
-    const height = (place) =>
-      (room / 0.75) * (0.3 + 0.7 * Math.min(1, Math.abs(place - asking) / Math.abs(asking - along[0])));
-    const deepest = ((tall ? lower : box.height - lower) - 4) / 0.75;
-    const depth = (one, other) => Math.min(deepest, 1.2 * rem + 0.28 * Math.abs(one - other));
-    return { tall, box, rem, along, above, below, asking, height, depth };
-  },
-
   drawArcs(flowing = false) { // Flowing: the values go to the word that asks.
-    if (Shell.view !== Ask) { // One has gone elsewhere while it moved.
+    if (Ask.shell.view !== Ask) { // One has gone elsewhere while it moved.
       return;
     }
-    const stage = Ask.measureStage();
-    const { along, above, asking, height, rem } = stage;
-    const { last } = Ask.drawn;
-    const loop = curve(above(asking - 5, 0), above(asking + 5, 0), // The word's line to itself.
-      [above(asking - 3.4 * rem, 3.6 * rem), above(asking + 3.4 * rem, 3.6 * rem)]);
-    const lines = along.map((place, word) => (word === Ask.last ? loop : curve(above(asking, 0), above(place, 0),
-      [above(asking, height(place)), above(place, height(place))])));
-    $("ask_arcs").replaceChildren(...Ask.firstLines(stage),
-      ...lines.map((d) => draw("path", { class: "hair", d })),
-      ...last.flatMap((weight, word) => Ask.line(stage, word, weight, lines[word], flowing)));
+    const { first, last } = Ask.onStage;
+    const stage = measureStage();
+    const held = Ask.at ? { row: Ask.line.row, to: Ask.hand.to, at: Ask.at, remaining: 1 } : Ask.dropped;
+    $("ask_arcs").replaceChildren(...firstLines(stage, first, Ask.keyed, Ask.owner, held),
+      ...lastLines(stage, last, held, flowing));
   },
 
-  get keyed() { // The place of the pet that the last word looks at, else of the one that it should find.
+  // The place of the pet whose line was moved last, else of the one that the last word looks at, else of the one that
+  // it should find.
+  get keyed() {
+    const [last] = Ask.moves.slice(-1);
+    if (last && last.row !== Ask.last) {
+      return last.row;
+    }
     const looked = largest(Ask.weights);
     return looked % 2 && Ask.weights[looked] > 0.3 ? looked : Ask.tokens.indexOf(Ask.tokens[Ask.last]) + 1;
   },
@@ -389,158 +377,114 @@ const Ask = {
     return place % 2 === 0 && weights[place] > FAINT ? place : -1;
   },
 
-  firstLines({ along, below, depth, rem }) { // Of each pet, in the first layer.
-    const { first } = Ask.drawn;
-    return range(Ask.last).filter((word) => word % 2).flatMap((word) => first[word].map((weight, place) => {
-      const [start, end] = [along[word], along[place]];
-      const low = depth(start, end);
-      const key = word === Ask.keyed && place === Ask.owner;
-      return weight < FAINT || place === word ? "" : draw("path", { class: key ? "first mine" : "first",
-        d: curve(below(start, 0), below(end, 0), [below(start, low), below(end, low)]),
-        "stroke-width": 0.35 * rem * weight });
-    }));
-  },
-
-  line(stage, word, weight, path, flowing) { // To one word; it has a knob.
-    const { tall, along, above, asking, height, rem } = stage;
-    const hand = Ask.at ? { to: Ask.hand.to, at: Ask.at, left: 1 } : Ask.dropped;
-    const home = above(along[word] + (word === Ask.last ? 5 : 0), 0.55 * rem);
-    const held = hand && hand.to === word && hand.left > 0;
-    const at = held ? home.map((number, axis) => number + hand.left * (hand.at[axis] - number)) : home;
-    let d = path;
-    if (held) { // It follows the pointer.
-      const high = height(at[tall ? 1 : 0]);
-      const turn = tall ? [at[0] + 0.5 * high, at[1]] : [at[0], at[1] - 0.5 * high];
-      d = curve(above(asking, 0), at, [above(asking, high), turn]);
-    }
-    const knob = $("ask_knobs").children[word];
-    knob.style.left = `${at[0]}px`;
-    knob.style.top = `${at[1]}px`;
-    knob.style.setProperty("--size", 0.55 + 0.6 * weight);
-    const thickest = word === Ask.last ? 0.4 : 2; // A thick loop would be a blot.
-    const parts = [draw("path", { class: "arc", d, "stroke-width": Math.min(1.15 * weight, thickest) * rem })];
-    if (flowing && weight > 0.045 && word !== Ask.last) { // In a thick line, or like pearls on a thin one.
-      const thick = weight > 0.3;
-      parts.push(draw("path", { class: thick ? "flow in" : "flow", d,
-        "stroke-width": (thick ? 0.45 * weight : 0.35) * rem }));
-    }
-    $("ask_grabs").children[word].setAttribute("d", weight > LEAST ? d : "");
-    if (weight > 0.045) {
-      const aside = (word === Ask.last ? 0.6 : 0) * rem; // Of the loop.
-      const [x, y] = tall ? above(along[word] - 0.6 * rem - aside, 1.6 * rem + aside)
-        : above(along[word] - rem - aside, 1.9 * rem);
-      parts.push(draw("text", { x, y, "text-anchor": tall ? "start" : "end" }, share(weight)));
-    }
-    return parts;
-  },
-
   drawHeads() { // On request: what all heads of all layers do, small.
     if (!$("ask_more").open) {
       return;
     }
-    const count = Ask.tokens.length;
     const names = Ask.model.layerNames;
     const layers = names.map((name, layer) => {
       const isLast = layer === names.length - 1;
-      const rows = isLast ? [Ask.last] : range(count).filter((place) => place % 2 && place < Ask.last);
+      const rows = isLast ? [Ask.last] : range(Ask.last).filter((place) => place % 2);
       const heads = Ask.seen[name].heads.map((head, number) => {
-        const picture = draw("svg", { viewBox: `0 0 ${20 * count} 112`, "aria-hidden": "true" });
-        for (const row of rows) {
-          head.weights[row].forEach((weight, place) => {
-            const [start, end] = [20 * row + 10, 20 * place + 10];
-            const top = 62 - (60 * Math.abs(row - place)) / count;
-            if (weight > 0.01 && place !== row) {
-              picture.append(draw("path", { class: isLast ? "arc" : "first", "stroke-width": 7 * weight,
-                d: curve([start, 68], [end, 68], [[start, top], [end, top]]) }));
-            }
-          });
-        }
-        Ask.tokens.forEach((token, place) => {
-          const transform = `translate(${20 * place + 14} 74) rotate(-90)`;
-          picture.append(draw("text", { transform, "text-anchor": "end" }, token));
-        });
         const above = number === (isLast ? headsOf(Ask.model).finds : layer === 0 ? headsOf(Ask.model).owns : -1);
         const place = largest(head.weights[Ask.last]);
         const owned = rows.filter((row) => largest(head.weights[row]) === row - 1).length;
         const told = isLast ? `mostly ${Ask.tokens[place]}, ${share(head.weights[Ask.last][place])}`
           : `${owned} of ${rows.length} look at their owner`;
-        return make("figure", { className: above ? "above" : "" }, picture,
+        return make("figure", { className: above ? "above" : "" },
+          pictureOfHead(Ask.tokens, head.weights, rows, isLast),
           make("figcaption", {}, `Head ${number + 1}${above ? ", as above" : ""}: ${told}`));
       });
       const title = isLast ? `Layer ${layer + 1}: what ${Ask.tokens[Ask.last]} attends to, at the end`
         : `Layer ${layer + 1}: what each pet attends to`;
       return make("div", {}, make("p", {}, title), make("div", { className: "figures" }, ...heads));
     });
-    $("ask_heads").replaceChildren(...layers, make("a", { href: `#${writeShown("model", Ask)}` },
-      "Open the whole model, with every weight and every number →"));
+    $("ask_heads").replaceChildren(...layers);
   },
 
   // --- Moving weight: with a pointer, or with the arrow keys on a knob
+
+  // Return where a line may go: the last word's to any word, or from pet to pet; a pet's to the names before it,
+  // because later ones are hidden from it.
+  placesFor({ row }, byPets = false) {
+    const parity = row === Ask.last ? 1 : 0;
+    return range(row === Ask.last ? Ask.tokens.length : row)
+      .filter((place) => place % 2 === parity || (row === Ask.last && !byPets));
+  },
+
+  take(line) {
+    Object.assign(Ask, { line, before: Ask.moves });
+    $("view_ask").classList.add("touched");
+  },
 
   lookAt(place) { // Let the heaviest line go to a word.
     if (Ask.equal) {
       Ask.change({ equal: false, moves: [] });
     }
+    Ask.take(Ask.question);
     Ask.put(largest(Ask.weights), place);
   },
 
   takes(event) {
-    const held = event.target.closest("[data-arc], .grab");
+    const held = event.target.closest(".knob, .grab");
     if (!held) {
       return null;
     }
     event.preventDefault();
-    $("ask_stage").classList.add("touched", "by_hand");
-    const place = Number(has(held.dataset, "arc") ? held.dataset.arc : held.dataset.place);
-    $("ask_knobs").children[place].focus({ preventScroll: true });
-    Ask.before = Ask.moves;
+    $("ask_stage").classList.add("by_hand");
+    const isKey = held === $("ask_key") || held === $("ask_key_grab");
+    const place = isKey ? Ask.owner : Number(has(held.dataset, "arc") ? held.dataset.arc : held.dataset.place);
+    (isKey ? $("ask_key") : $("ask_knobs").children[place]).focus({ preventScroll: true });
+    Ask.take(isKey ? Ask.ownership : Ask.question);
     return place;
   },
 
-  over({ clientX, clientY }) { // The word that is nearest.
-    const { tall, along, box } = Ask.measureStage();
+  over({ clientX, clientY }) { // The nearest word to which the line may go.
+    const { tall, along, box } = measureStage();
     Ask.at = [clientX - box.left, clientY - box.top];
-    return largest(along.map((place) => -Math.abs(place - Ask.at[tall ? 1 : 0])));
+    const places = Ask.placesFor(Ask.line);
+    return places[largest(places.map((place) => -Math.abs(along[place] - Ask.at[tall ? 1 : 0])))];
   },
 
   carried(from, to) { // It says at once what it would say.
-    Ask.change({ moves: moved(Ask.before, { ...Ask.question, from, to }) });
+    Ask.change({ moves: moved(Ask.before, { ...Ask.line, from, to }) });
   },
 
   put(from, to) {
-    Ask.dropped = Ask.at && { to, at: Ask.at, left: 1 };
-    const before = Ask.at ? Ask.before : Ask.moves;
+    Ask.dropped = Ask.at && { row: Ask.line.row, to, at: Ask.at, remaining: 1 };
     Ask.at = null;
-    Ask.change({ moves: moved(before, { ...Ask.question, from, to }) });
-    const place = Ask.weights[to] > LEAST ? to : largest(Ask.weights);
-    $("ask_knobs").children[place].focus({ preventScroll: true });
+    Ask.carried(from, to);
+    if (Ask.line.row === Ask.last) {
+      const place = Ask.weights[to] > LEAST ? to : largest(Ask.weights);
+      $("ask_knobs").children[place].focus({ preventScroll: true });
+    }
   },
 
-  left() {
+  returned() {
     Ask.at = null;
     Ask.change({ moves: Ask.before });
   },
 
   press(event) {
     $("ask_stage").classList.remove("by_hand");
-    const knob = event.target.closest("[data-arc]");
+    const knob = event.target.closest(".knob");
     if (!knob || event.ctrlKey || event.altKey || event.metaKey) {
       return;
     }
     const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -99, End: 99 };
-    const from = Number(knob.dataset.arc);
+    const isKey = knob === $("ask_key");
     if (event.key === "Escape") {
       Ask.change({ moves: [] });
-      $("ask_knobs").children[largest(Ask.weights)].focus();
+      (isKey ? knob : $("ask_knobs").children[largest(Ask.weights)]).focus();
     } else if (has(steps, event.key)) {
       event.preventDefault();
-      $("ask_stage").classList.add("touched");
       const step = steps[event.key];
-      const next = from + step;
-      const pet = next % 2 ? next : next + step; // From pet to pet, or with Shift from word to word.
-      const to = event.shiftKey ? Math.min(Ask.last, Math.max(0, next)) : Math.min(Ask.last - 1, Math.max(1, pet));
-      if (to !== from) {
-        Ask.put(from, to);
+      const from = isKey ? Ask.owner : Number(knob.dataset.arc);
+      Ask.take(isKey ? Ask.ownership : Ask.question);
+      const ahead = Ask.placesFor(Ask.line, !event.shiftKey).filter((place) => (place - from) * step > 0);
+      const next = step > 0 ? ahead : ahead.reverse();
+      if (next.length) {
+        Ask.put(from, next[Math.min(Math.abs(step), next.length) - 1]);
       }
     }
   },

@@ -1,31 +1,46 @@
-"use strict";
-
 // Any model with any text: heatmaps, sliders, answers; weight is moved along a row
+
+import { largest } from "./arrays.js";
+import { has } from "./refusing.js";
+import { anySeed, dice, inSlices, measureRight, usual } from "./measuring.js";
+import { firstCell, orderOf } from "./attentions.js";
+import { library } from "./library.js";
+import { $, announce, drawMenu, make, onTyping, percent, say, tell, verdict } from "./page.js";
+import { Hand, moved, sameRow } from "./hand.js";
+import { readShown, writeShown } from "./addresses.js";
+import { AttentionCard } from "./attention_card.js";
+import { CellCard, onPhone } from "./cell_card.js";
 
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-const Models = {
+export const Models = {
   id: "model",
   title: "Models",
-  shown: null, // { name, model, tokens, factors, moves, cell, chances, seen }: factors multiply the scores of each
-  // attention where a slider was moved; the cell is the chosen one.
+  shell: null, // What the shell does for a view: see shell.js.
+  shown: null, // { name, model, tokens, factors, moves, cell, chances, seen }: the model, with its mark where that was
+  // moved; factors multiply the scores of each attention where a slider was moved; the cell is the chosen one.
   cards: {}, // An AttentionCard for each attention.
   hand: null,
   target: null, // The cell above which weight is carried.
   stopMeasuring: () => {},
   timer: 0,
 
-  start() {
+  start(shell) {
+    Models.shell = shell;
     $("model").onchange = () => {
       const { model } = library[$("model").value];
       const { tokens } = Models.shown; // Letters that fit stay.
       const fits = tokens.length === model.length && model.problem(tokens) === "";
-      Models.show({ name: $("model").value, tokens: fits ? tokens : usual(model) });
+      Models.show({ name: $("model").value, model, tokens: fits ? tokens : usual(model) });
+    };
+    $("mark").onchange = () => {
+      const { name } = Models.shown;
+      Models.change({ model: library[name].model.marked(Number($("mark").value)), moves: [] });
     };
     onTyping("letters", () => Models.shown.model, (tokens) => Models.change({ tokens, moves: [] }));
     $("random").onclick = () => {
       const { model } = Models.shown;
-      Models.change({ tokens: model.draw(dice(anySeed()), Math.min(model.length, 100)), moves: [] });
+      Models.change({ tokens: model.sample(dice(anySeed()), Math.min(model.length, 100)), moves: [] });
     };
     $("usual").onclick = () => Models.change({ tokens: usual(Models.shown.model), moves: [] });
     $("put_back").onclick = () => {
@@ -33,10 +48,10 @@ const Models = {
       Models.focusCell();
     };
     $("checkpoint").onchange = () => {
-      Shell.openFile($("checkpoint").files[0]);
+      Models.shell.openFile($("checkpoint").files[0]);
       $("checkpoint").value = ""; // So that a file of the same name can be opened again.
     };
-    CellCard.start();
+    CellCard.start(Models, shell);
     Models.hand = new Hand($("stage"), Models);
     $("stage").addEventListener("click", Models.clickCell);
     $("stage").addEventListener("keydown", Models.pressCell);
@@ -60,9 +75,10 @@ const Models = {
       }
       return;
     }
-    Models.show(Models.shown || { name: "counting", tokens: usual(library.counting.model) });
+    const { model } = library.counting;
+    Models.show(Models.shown || { name: "counting", model, tokens: usual(model) });
     if (name) {
-      Shell.missing(name);
+      Models.shell.missing(name);
     }
   },
 
@@ -70,13 +86,12 @@ const Models = {
     return writeShown("model", { ...Models.shown, cell: null });
   },
 
-  show({ name, tokens, factors = {}, moves = [], cell = null }) {
+  show({ name, model, tokens, factors = {}, moves = [], cell = null }) {
     const before = Models.shown;
-    const { model } = library[name];
     const { chances, seen } = model.run(tokens, factors, moves);
     Models.shown = { name, model, tokens, factors, moves, cell: cell || firstCell(model, seen), chances, seen };
     const sameModel = before !== null && before.name === name;
-    const same = sameModel && String(before.tokens) === String(tokens);
+    const same = sameModel && String(before.tokens) === String(tokens) && before.model.mark === model.mark;
     if (!sameModel) {
       Models.drawModel();
     }
@@ -85,12 +100,15 @@ const Models = {
       Object.values(Models.cards).forEach((card) => card.drawLetters(Models.shown));
     }
     Models.draw();
-    Shell.writeAddress();
+    Models.shell.writeAddress();
     Models.measure();
   },
 
   change(changes) { // Show what is shown, but for some changes. Where letters do not fit, what was shown stays.
     const now = { ...Models.shown, ...changes };
+    if (now.model.mark >= now.tokens.length) { // No letter is there any more.
+      now.model = library[now.name].model;
+    }
     const wrong = now.model.problem(now.tokens);
     say(wrong);
     $("stage").classList.toggle("old", wrong !== "");
@@ -127,6 +145,10 @@ const Models = {
     if (document.activeElement !== $("letters")) { // While one types, the field is one's own.
       $("letters").value = model.join(tokens);
     }
+    $("positions").hidden = !model.settings.pos_enc;
+    $("mark").replaceChildren(...tokens.map((token, step) =>
+      make("option", { value: step }, `step ${step}: ${token}`)));
+    $("mark").value = model.mark;
     Object.values(Models.cards).forEach((card) => card.draw(Models.shown));
     Models.drawAnswers();
     $("put_back").hidden = !moves.length;
@@ -137,7 +159,7 @@ const Models = {
     const { model, tokens, chances } = Models.shown;
     const right = model.answers(tokens);
     const outputs = model.outputs(tokens);
-    $("answers").replaceChildren(...model.shown(tokens).map((step) => {
+    $("answers").replaceChildren(...model.answered(tokens).map((step) => {
       const answer = model.classes[largest(chances[step])];
       const judged = right[step] === null ? make("span", { className: "quiet" }, "nobody can know")
         : verdict(answer, right[step]);
@@ -165,7 +187,7 @@ const Models = {
         $("accuracy").textContent = tell(right, model, tokens.length) +
           (moves.length ? " This is without the weight that you moved." : "");
         $("accuracy").className = "quiet";
-        if (Shell.view === Models) {
+        if (Models.shell.view === Models) {
           announce(`${Models.told}. ${$("accuracy").textContent}`);
         }
       });
@@ -241,14 +263,14 @@ const Models = {
       CellCard.close();
       $("said").scrollIntoView({ block: "nearest" });
     }
-    const { id, head, row } = from;
-    const move = { id, head, row, from: from.column, to: to.column };
+    const { id, row } = from;
+    const move = { id, row, from: from.column, to: to.column };
     Models.change({ moves: moved(Models.shown.moves, move), cell: to });
     Models.focusCell();
-    announce(`Moved. ${Models.told}`);
+    announce(`Moved${Models.shown.seen[id].heads.length > 1 ? " in all heads" : ""}. ${Models.told}`);
   },
 
-  left() {
+  returned() {
     Models.mark(null);
     Models.choose(Models.shown.cell);
     Models.focusCell();

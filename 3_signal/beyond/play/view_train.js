@@ -1,6 +1,11 @@
-"use strict";
-
 // Two models are trained in front of one's eyes: one may learn where to attend, the other may not
+
+import { anySeed, inSlices } from "./measuring.js";
+import { STEPS, Training } from "./training.js";
+import { addModel, library } from "./library.js";
+import { $, announce, enable, make, makeSvg, onPress, short } from "./page.js";
+import { countingMap, drawScale, paintCounting } from "./heatmap.js";
+import { writeShown } from "./addresses.js";
 
 const LOSSES = [3, 1, 0.3, 0.1, 0.03]; // The chart, whose scale is logarithmic, goes from the first to the last.
 
@@ -32,22 +37,24 @@ const COMPARISON = "If the model with equal weights counts, the task does not ne
   "would prove nothing, because it might only train badly. Runs differ, so train a few before you say which kind is " +
   "better.";
 
-const Train = {
+export const Train = {
   id: "train",
   title: "Train",
+  shell: null, // What the shell does for a view: see shell.js.
   guess: "", // Whether the one with equal weights "will" count, or "won’t".
-  pair: [], // The current pair: { kind, training, points, right, at }: losses ([step, loss]), and how many are right at a step.
+  pair: [], // The current pair: { kind, training, points, right, at }; points are [step, loss]; right, at a step.
   curves: [], // Of all runs, the newest last: { kind, points }.
   runs: 0,
   maps: {}, // A Heatmap for each kind.
   began: 0, // When the current pair began, in milliseconds.
-  drawn: 0, // When it was drawn, and measured, the last time.
-  measured: 0,
+  drawnAt: 0, // When it was drawn, and measured, the last time.
+  measuredAt: 0,
   stop: () => {},
 
-  start() {
-    turn($("start"), true);
-    turn($("stop"), false);
+  start(shell) {
+    Train.shell = shell;
+    enable($("start"), true);
+    enable($("stop"), false);
     onPress("start", Train.startTraining);
     for (const button of document.querySelectorAll("[data-guess]")) {
       button.onclick = () => {
@@ -59,8 +66,8 @@ const Train = {
     onPress("stop", () => Train.stop());
     $("pair").replaceChildren(...Object.entries(KINDS_OF_TRAINING).map(([kind, { title, factor }]) => {
       const { model } = new Training(factor, 1);
-      Train.maps[kind] = countingMap(title, model, model.usual);
-      paintCounting(Train.maps[kind], model, model.usual, "hidden");
+      Train.maps[kind] = countingMap(title, model, model.example);
+      paintCounting(Train.maps[kind], model, model.example, "hidden");
       const section = make("section", { className: "box" }, make("h2", {}, title),
         make("div", { className: "picture" }, Train.maps[kind].table),
         make("p", { id: `right_${kind}` }, "not trained yet"));
@@ -83,7 +90,7 @@ const Train = {
 
   draw() {
     for (const { kind, training, right, at } of Train.pair) {
-      paintCounting(Train.maps[kind], training.model, training.model.usual, "judged");
+      paintCounting(Train.maps[kind], training.model, training.model.example, "judged");
       $(`right_${kind}`).replaceChildren(make("b", {}, right), " of 1,000 right ",
         make("small", {}, `after ${at.toLocaleString("en")} steps`));
       $(`right_${kind}`).dataset.right = right;
@@ -93,10 +100,10 @@ const Train = {
 
   drawLosses() {
     const lines = [...LOSSES, blindLoss()].map((loss) =>
-      draw("line", { x1: 0, x2: 100, y1: down(loss), y2: down(loss) }));
+      makeSvg("line", { x1: 0, x2: 100, y1: down(loss), y2: down(loss) }));
     const curves = Train.curves.map(({ kind, points }, index) => {
       const places = points.map(([at, loss]) => `${(100 * at / STEPS).toFixed(1)},${down(loss).toFixed(1)}`);
-      return draw("polyline", { points: places.join(" "),
+      return makeSvg("polyline", { points: places.join(" "),
         class: `${index >= Train.curves.length - 2 ? "now" : "before"} ${kind}` });
     });
     $("losses").replaceChildren(...lines, ...curves);
@@ -115,8 +122,8 @@ const Train = {
     Train.curves = [...Train.curves, ...Train.pair].slice(-8);
     $("guess").hidden = true; // One knows by then.
     $("start").hidden = $("stop").hidden = false;
-    turn($("start"), false);
-    turn($("stop"), true);
+    enable($("start"), false);
+    enable($("stop"), true);
     announce("Training. How many are right comes at the end, and Stop ends it earlier.");
     const stop = inSlices(Train.trainPair(), 20, Train.finishTraining);
     Train.stop = () => {
@@ -133,13 +140,13 @@ const Train = {
         yield;
       }
       const now = performance.now();
-      if (now - Train.drawn > DRAWN_EVERY) {
-        if (now - Train.measured > MEASURED_EVERY) {
+      if (now - Train.drawnAt > DRAWN_EVERY) {
+        if (now - Train.measuredAt > MEASURED_EVERY) {
           Train.measure();
         }
         Train.draw();
         $("progress").textContent = `Step ${Train.pair[0].training.step.toLocaleString("en")} of 2,000`;
-        Train.drawn = performance.now();
+        Train.drawnAt = performance.now();
       }
     }
   },
@@ -149,15 +156,15 @@ const Train = {
       one.right = one.training.right();
       one.at = one.training.step;
     }
-    Train.measured = performance.now();
+    Train.measuredAt = performance.now();
   },
 
   finishTraining() {
     const seconds = (performance.now() - Train.began) / 1000;
     Train.measure();
     Train.draw();
-    turn($("start"), true);
-    turn($("stop"), false);
+    enable($("start"), true);
+    enable($("stop"), false);
     const { right, at } = Train.pair.find((one) => one.kind === "equal");
     const counts = right > 500;
     $("progress").dataset.counts = counts;
@@ -170,7 +177,7 @@ const Train = {
       $("runs").append(make("tr", {}, ...names.map((text) => make("th", { scope: "col" }, text))));
     }
     Train.pair.forEach(Train.keep);
-    if (Shell.view === Train) {
+    if (Train.shell.view === Train) {
       announce(Train.pair.map((one) =>
         `${KINDS_OF_TRAINING[one.kind].short}: right for ${one.right} of 1,000`).join("; "));
     }
@@ -189,7 +196,7 @@ const Train = {
       hint: library[kind === "equal" ? "counting_equal" : "counting"].hint,
       model,
     });
-    const address = writeShown("model", { name, model, tokens: model.usual, factors: {} });
+    const address = writeShown("model", { name, model, tokens: model.example, factors: {} });
     const link = make("a", { href: `#${address}` }, `Open run ${Train.runs}`);
     const cells = [Train.runs, what, model.step, `${right} of 1,000`, link];
     const row = make("tr", {}, ...cells.map((cell) => make("td", {}, cell)));

@@ -1,6 +1,11 @@
-"use strict";
-
 // Three models that count, their names hidden: which one counts best?
+
+import { range, sum } from "./arrays.js";
+import { anySeed, dice, inSlices, measureRight, usual } from "./measuring.js";
+import { library } from "./library.js";
+import { $, announce, announceSoon, enable, make, onPress, onTyping, say } from "./page.js";
+import { countingMap, paintCounting } from "./heatmap.js";
+import { writeShown } from "./addresses.js";
 
 const LINEUP = ["counting_equal", "counting", "counting_fixed"];
 const UNVEILED = {
@@ -10,9 +15,10 @@ const UNVEILED = {
     "another. Only the rest was learnt.",
 };
 
-const Vote = {
+export const Vote = {
   id: "vote",
   title: "Vote",
+  shell: null, // What the shell does for a view: see shell.js.
   votes: [0, 0, 0], // In class: for each of the three models.
   inClass: false, // Whether votes are counted, and answers are shown before.
   mine: null, // Whoever is alone: for which model.
@@ -21,7 +27,8 @@ const Vote = {
   revealed: false, // Whether names and results are shown.
   stop: () => {}, // Stops what is being measured.
 
-  start() {
+  start(shell) {
+    Vote.shell = shell;
     const counting = library.counting.model;
     const setLetters = (tokens) => {
       $("vote_letters").value = counting.join(tokens);
@@ -34,9 +41,9 @@ const Vote = {
     }
     Vote.tokens = usual(counting);
     onTyping("vote_letters", () => counting, Vote.showLetters);
-    $("vote_random").onclick = () => setLetters(counting.draw(dice(anySeed())));
+    $("vote_random").onclick = () => setLetters(counting.sample(dice(anySeed())));
     $("vote_usual").onclick = () => setLetters(usual(counting));
-    $("in_class").onchange = () => Shell.goTo($("in_class").checked ? "vote=class" : "vote");
+    $("in_class").onchange = () => Vote.shell.goTo($("in_class").checked ? "vote=class" : "vote");
     onPress("show", Vote.reveal);
     $("again").onclick = () => {
       if (Vote.inClass && sum(Vote.votes)) {
@@ -97,7 +104,7 @@ const Vote = {
     $("show").hidden = !Vote.inClass;
     $("again").hidden = !Vote.inClass;
     $("sure").hidden = $("moral").hidden = true;
-    turn($("show"), true);
+    enable($("show"), true);
     $("models").replaceChildren(...LINEUP.map((name, index) => {
       const button = make("button", { id: `vote_${index}`, className: Vote.inClass ? "" : "main",
         onclick: () => Vote.choose(index) }, `Vote for Model ${index + 1}`);
@@ -143,7 +150,7 @@ const Vote = {
       : `Length: ${tokens.length}. The models have only met ${model.length}.`;
     Vote.tokens = tokens;
     Vote.drawMaps();
-    if (Shell.view === Vote && (Vote.inClass || Vote.revealed)) {
+    if (Vote.shell.view === Vote && (Vote.inClass || Vote.revealed)) {
       announceSoon(Vote.maps.map((map, index) => `Model ${index + 1} answers ` +
         `${map.answers.map((cell) => cell.dataset.answer).join(", ")}`).join("; "));
     }
@@ -159,7 +166,7 @@ const Vote = {
   },
 
   draw() {
-    const answers = Vote.revealed ? "judged" : Vote.inClass ? "shown" : "hidden";
+    const answers = Vote.revealed ? "judged" : Vote.inClass ? "said" : "hidden";
     Vote.maps.forEach((map, index) => paintCounting(map, library[LINEUP[index]].model, Vote.tokens, answers));
   },
 
@@ -171,10 +178,10 @@ const Vote = {
       if (!Vote.inClass) {
         $(`vote_${index}`).textContent = "Your vote";
         $(`vote_${index}`).style.visibility = index === Vote.mine ? "" : "hidden"; // Its place is kept.
-        turn($(`vote_${index}`), false);
+        enable($(`vote_${index}`), false);
       }
     });
-    turn($("show"), false);
+    enable($("show"), false);
     $("again").hidden = false;
     Vote.draw();
     Vote.stop();
