@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from . import edits, measuring, programs, task_1, task_2, task_3, transformer
+from . import edits, measuring, programs, task_1, task_2, task_3
 
-FIVE, TEN = range(701, 706), range(701, 711)
+TEN = range(701, 711)
 COUNTING = {
     "`main.py`": (task_1.setup(), TEN),
     "A: equal weights": (task_1.setup("A"), TEN),
@@ -14,18 +14,11 @@ COUNTING = {
     "B: its own letter × 100": (task_1.setup("B 100"), TEN),
 }
 ASKING, SIGNAL = task_2.ASKING, task_3.POSITIONS
-DIFFERENCE = {
-    "`--self_att`": (ASKING, TEN),
-    "B: equal weights in the self-attention": (task_2.setup("B"), TEN),
-}
 BOTH_EQUAL = {
     "as it is": (SIGNAL, range(1, 11)),
     "A+B: equal weights in the encoder and the decoder": (task_3.setup("A+B"), TEN),
 }
-PATIENCE = {
-    f"G 2, `{flags}`": (transformer.setup("G 2", flags), FIVE) for flags in ("--lr 0.003", "--lr 0.01")
-}
-SETUPS = [row for rows in (COUNTING, DIFFERENCE, BOTH_EQUAL, PATIENCE) for row in rows.values()]
+SETUPS = [(ASKING, TEN), *COUNTING.values(), *BOTH_EQUAL.values()]
 
 
 def unedited(setup, edit, seed):
@@ -68,17 +61,14 @@ def report():
         lambda model: [task_1.ratios(model)[1], *task_1.accuracy(model)],
         *["{:.2f}", "%"],
     )
-    head = ["", *task_2.MEASURES]
-    measuring.compare("Difference", head, edits.groups(DIFFERENCE), task_2.accuracy, *["%"] * 3, each=True)
     models = edits.models(ASKING, TEN)
     title, forms = "Difference, changed after the training", ["%"] * 3
+    head = ["", *task_2.MEASURES]
     measuring.compare_cases(title, head, models, difference_step_equal, *forms, each=True)
     head = ["", "right"]
     measuring.compare("Signal", head, edits.groups(BOTH_EQUAL), task_3.accuracy, "%", each=True)
     title, head = "Signal, weights made equal after the training", ["made equal", "right"]
     measuring.compare_cases(title, head, edits.models(*BOTH_EQUAL["as it is"]), signal_equal, "%")
-    title, head = "Transformer, four pairs", ["", "right"]
-    measuring.compare(title, head, edits.groups(PATIENCE), transformer.accuracy, "%", each=True)
 
 
 REPORTS = {"last_chapter": report}
