@@ -193,4 +193,4 @@ def check_heatmap(axes, weights, rows, columns):
     for axis, names in ((axes.yaxis, rows), (axes.xaxis, columns)):
         ticks = [tick.get_text() for tick in axis.get_ticklabels()]
         assert ticks == [names[int(step)] for step in axis.get_ticklocs()]
-        assert len(ticks) == len(names) or len(names) > 30
+        assert len(ticks) == len(names) or len(names) > 15

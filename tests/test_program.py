@@ -131,7 +131,7 @@ SIZES = [  # Flags of the model, and the ending of its file.
     (1, "--max_len 40 --vocab_size 1 --hidden 5", ""),
     (2, "--max_len 4 --vocab_size 7 --self_att", "_self_att"),
     (3, "--vocab_size 1 --enc_layers 0", "_0_layers"),
-    (3, "--max_len 12 --hidden 6 --pos_enc --enc_layers 2", "_pos_enc_2_layers"),
+    (3, "--max_len 16 --hidden 6 --pos_enc --enc_layers 2", "_pos_enc_2_layers"),
 ]
 
 
