@@ -27,11 +27,11 @@ export const Models = {
 
   start(shell) {
     Models.shell = shell;
-    $("model").onchange = () => {
-      const { model } = library[$("model").value];
+    $("models_menu").onchange = () => {
+      const { model } = library[$("models_menu").value];
       const { tokens } = Models.shown; // Letters that fit stay.
       const fits = tokens.length === model.length && model.problem(tokens) === "";
-      Models.show({ name: $("model").value, tokens: fits ? tokens : usual(model) });
+      Models.show({ name: $("models_menu").value, tokens: fits ? tokens : usual(model) });
     };
     onTyping("letters", () => Models.shown.model, (tokens) => Models.change({ tokens, moves: [] }));
     $("random").onclick = () => {
@@ -60,7 +60,7 @@ export const Models = {
 
   open(words) { // Show what an address says; without a word on a model, what was shown.
     const name = words.get("model");
-    drawMenu("model", Models.shown ? Models.shown.name : "counting"); // There may be new ones.
+    drawMenu("models_menu", Models.shown ? Models.shown.name : "counting"); // There may be new ones.
     if (name && has(library, name)) {
       const asked = readShown(words, name);
       Models.show(asked);
@@ -115,7 +115,7 @@ export const Models = {
     const { name, model, seen } = Models.shown;
     const isText = model.task === "Transformer";
     const order = orderOf(seen);
-    drawMenu("model", name);
+    drawMenu("models_menu", name);
     $("try").textContent = library[name].hint;
     $("command").textContent = library[name].command;
     $("kind").textContent = isText ? "Words, of" : "Letters, of";
