@@ -22,6 +22,7 @@ export const Models = {
   cards: {}, // An AttentionCard for each attention.
   hand: null,
   target: null, // The cell above which weight is carried.
+  types: false, // Whether the letters are being typed: then their field is one's own.
   stopMeasuring: () => {},
   timer: 0,
 
@@ -33,7 +34,11 @@ export const Models = {
       const fits = tokens.length === model.length && model.problem(tokens) === "";
       Models.show({ name: $("models_menu").value, tokens: fits ? tokens : usual(model) });
     };
-    onTyping("letters", () => Models.shown.model, (tokens) => Models.change({ tokens, moves: [] }));
+    onTyping("letters", () => Models.shown.model, (tokens) => {
+      Models.types = true;
+      Models.change({ tokens, moves: [] });
+      Models.types = false;
+    });
     $("random").onclick = () => {
       const { model } = Models.shown;
       Models.change({ tokens: model.sample(dice(anySeed()), Math.min(model.length, 100)), moves: [] });
@@ -135,7 +140,7 @@ export const Models = {
 
   draw() {
     const { model, tokens, moves } = Models.shown;
-    if (document.activeElement !== $("letters")) { // While one types, the field is one's own.
+    if (!Models.types) {
       $("letters").value = model.join(tokens);
     }
     Object.values(Models.cards).forEach((card) => card.draw(Models.shown));
