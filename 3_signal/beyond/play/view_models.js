@@ -122,7 +122,8 @@ export const Models = {
     const order = orderOf(seen);
     drawMenu("models_menu", name);
     $("try").textContent = library[name].hint;
-    $("command").textContent = library[name].command;
+    const { command, origin } = library[name];
+    $("origin").replaceChildren(...(origin ? [origin] : ["This one was trained by ", make("code", {}, command)]));
     $("kind").textContent = isText ? "Words, of" : "Letters, of";
     $("usual").textContent = isText ? "Usual words" : "Usual letters";
     $("known").textContent = model.known;

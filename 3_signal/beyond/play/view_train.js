@@ -192,7 +192,7 @@ export const Train = {
     model.step = training.step;
     const name = addModel("trained", {
       title: `trained here: run ${Train.runs}, ${what}, ${model.step} steps`,
-      command: "Trained in this page; it is gone when you close it.",
+      origin: "This one was trained in this page, and is gone when you close it.",
       hint: library[kind === "equal" ? "counting_equal" : "counting"].hint,
       model,
     });
