@@ -114,6 +114,7 @@ export const Ask = {
   },
 
   change(changes) {
+    say(""); // What was wrong before.
     Object.assign(Ask, changes);
     Ask.factors = Ask.equal ? { [Ask.question.id]: 0 } : {};
     Object.assign(Ask, Ask.model.run(Ask.tokens, Ask.factors, Ask.moves));

@@ -87,6 +87,7 @@ export const Models = {
   },
 
   show({ name, tokens, factors = {}, moves = [], cell = null }) {
+    say(""); // What was wrong before.
     const before = Models.shown;
     const { model } = library[name];
     const { chances, seen } = model.run(tokens, factors, moves);

@@ -55,6 +55,7 @@ export const Row = {
   },
 
   take(words) { // What an address says.
+    say("");
     const name = words.get("row");
     if (has(library, name)) {
       const asked = readShown(words, name);
@@ -80,6 +81,7 @@ export const Row = {
   },
 
   change(changes) {
+    say(""); // What was wrong before.
     Object.assign(Row, changes);
     Row.draw();
     Row.shell.writeAddress();

@@ -3,7 +3,7 @@
 import { anySeed, inSlices } from "./measuring.js";
 import { STEPS, Training } from "./training.js";
 import { addModel, library } from "./library.js";
-import { $, announce, enable, make, makeSvg, onPress, short } from "./page.js";
+import { $, announce, enable, make, makeSvg, onPress, say, short } from "./page.js";
 import { countingMap, drawScale, paintCounting } from "./heatmap.js";
 import { writeShown } from "./addresses.js";
 
@@ -114,6 +114,7 @@ export const Train = {
   },
 
   startTraining() {
+    say(""); // What was wrong before.
     Train.began = performance.now();
     Train.pair = Object.keys(KINDS_OF_TRAINING).map((kind) => {
       const training = new Training(KINDS_OF_TRAINING[kind].factor, anySeed());
