@@ -2,7 +2,7 @@
 
 import { range } from "./arrays.js";
 import { axesOf, headsOf, titleOf } from "./attentions.js";
-import { make, short } from "./page.js";
+import { make, short, write } from "./page.js";
 import { drawScale, Heatmap } from "./heatmap.js";
 
 const FACTORS = ["0: all equal", "1", "2", "3"]; // What stands below the slider.
@@ -105,7 +105,7 @@ export class AttentionCard {
     });
     this.slider.value = factor;
     this.slider.setAttribute("aria-valuetext", String(factor));
-    this.factor.textContent = short(factor);
+    write(this.factor, short(factor));
     this.back.style.visibility = factor === this.model.trainedFactor ? "hidden" : ""; // Its place is kept.
   }
 

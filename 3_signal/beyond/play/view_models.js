@@ -5,7 +5,7 @@ import { has } from "./refusing.js";
 import { anySeed, dice, inSlices, measureRight, usual } from "./measuring.js";
 import { firstCell, orderOf } from "./attentions.js";
 import { library } from "./library.js";
-import { $, announce, drawMenu, make, onTyping, percent, say, tell, verdict } from "./page.js";
+import { $, announce, drawMenu, make, onTyping, percent, say, tell, verdict, write } from "./page.js";
 import { Hand, moved, sameRow } from "./hand.js";
 import { readShown, writeShown } from "./addresses.js";
 import { AttentionCard } from "./attention_card.js";
@@ -155,7 +155,7 @@ export const Models = {
     const { model, tokens, chances } = Models.shown;
     const right = model.answers(tokens);
     const outputs = model.outputs(tokens);
-    $("answers").replaceChildren(...model.answered(tokens).map((step) => {
+    write($("answers"), ...model.answered(tokens).map((step) => {
       const answer = model.classes[largest(chances[step])];
       const judged = right[step] === null ? make("span", { className: "quiet" }, "nobody can know")
         : verdict(answer, right[step]);

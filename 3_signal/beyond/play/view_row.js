@@ -4,7 +4,7 @@ import { largest } from "./arrays.js";
 import { has } from "./refusing.js";
 import { axesOf, firstCell, orderOf, ownersIn, questionCell, titleOf } from "./attentions.js";
 import { library } from "./library.js";
-import { $, drawMenu, make, offer, say, twoPlaces } from "./page.js";
+import { $, drawMenu, make, offer, say, twoPlaces, write } from "./page.js";
 import { readShown, writeShown } from "./addresses.js";
 import { calm, LAST_STEP, OneRow } from "./one_row.js";
 import { rowOfExample, rowOfModel } from "./row_telling.js";
@@ -112,11 +112,11 @@ export const Row = {
     if (!shown) {
       offer($("row_names"), ownersIn(text), text[text.length - 1]);
       $("row_strength").value = strength;
-      $("row_strong").textContent = twoPlaces(strength);
+      write($("row_strong"), twoPlaces(strength));
       steps.show(rowOfExample(text, strength));
       return;
     }
-    $("row_text").textContent = shown.model.join(shown.tokens);
+    write($("row_text"), shown.model.join(shown.tokens));
     $("row_all").href = `#${writeShown("model", shown)}`;
     Row.drawWhich();
     steps.show(rowOfModel(shown));
@@ -137,7 +137,7 @@ export const Row = {
         `row&${new URLSearchParams({ letters: tokens.join(" ") })}`]
       : ["These keys are made by hand, to show the arithmetic.", "Now the same in the transformer",
         writeShown("row", { name: "transformer", model, tokens, factors: {}, cell: questionCell(model, tokens) })];
-    $("row_other").replaceChildren(`${told} `, make("a", { href: `#${address}` }, `${link} →`));
+    write($("row_other"), `${told} `, make("a", { href: `#${address}` }, `${link} →`));
   },
 
   drawWhich() { // The menu of rows.
@@ -151,7 +151,7 @@ export const Row = {
       }));
       return make("optgroup", { label: titleOf(id) }, ...options);
     });
-    $("row_which").replaceChildren(...groups);
+    write($("row_which"), ...groups);
     $("row_which").value = JSON.stringify([cell.id, cell.head, cell.row]);
   },
 };

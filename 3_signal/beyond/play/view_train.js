@@ -3,7 +3,7 @@
 import { anySeed, inSlices } from "./measuring.js";
 import { STEPS, Training } from "./training.js";
 import { addModel, library } from "./library.js";
-import { $, announce, enable, make, makeSvg, onPress, say, short } from "./page.js";
+import { $, announce, enable, make, makeSvg, onPress, say, short, write } from "./page.js";
 import { countingMap, drawScale, paintCounting } from "./heatmap.js";
 import { writeShown } from "./addresses.js";
 
@@ -91,7 +91,7 @@ export const Train = {
   draw() {
     for (const { kind, training, right, at } of Train.pair) {
       paintCounting(Train.maps[kind], training.model, training.model.example, "judged");
-      $(`right_${kind}`).replaceChildren(make("b", {}, right), " of 1,000 right ",
+      write($(`right_${kind}`), make("b", {}, right), " of 1,000 right ",
         make("small", {}, `after ${at.toLocaleString("en")} steps`));
       $(`right_${kind}`).dataset.right = right;
     }
@@ -106,7 +106,7 @@ export const Train = {
       return makeSvg("polyline", { points: places.join(" "),
         class: `${index >= Train.curves.length - 2 ? "now" : "before"} ${kind}` });
     });
-    $("losses").replaceChildren(...lines, ...curves);
+    write($("losses"), ...lines, ...curves);
     const now = Train.curves.slice(-2).filter((curve) => curve.points.length);
     const told = now.map(({ kind, points }) => `${KINDS_OF_TRAINING[kind].short}: loss ` +
       `${short(points[points.length - 1][1])} at step ${points[points.length - 1][0]}`);
@@ -146,7 +146,7 @@ export const Train = {
           Train.measure();
         }
         Train.draw();
-        $("progress").textContent = `Step ${Train.pair[0].training.step.toLocaleString("en")} of 2,000`;
+        write($("progress"), `Step ${Train.pair[0].training.step.toLocaleString("en")} of 2,000`);
         Train.drawnAt = performance.now();
       }
     }
@@ -172,7 +172,7 @@ export const Train = {
     const guessed = Train.guess && at === STEPS ? `You guessed it ${Train.guess}. ` +
       `It ${counts ? "does" : "doesn’t"}: ${right.toLocaleString("en")} of 1,000 right. ` : "";
     Train.guess = "";
-    $("progress").replaceChildren(make("b", {}, guessed), `(${seconds.toFixed(1)} s)`);
+    write($("progress"), make("b", {}, guessed), `(${seconds.toFixed(1)} s)`);
     if (!$("runs").rows.length) {
       const names = ["run", "weights", "steps", "right", "model"];
       $("runs").append(make("tr", {}, ...names.map((text) => make("th", { scope: "col" }, text))));
@@ -182,7 +182,7 @@ export const Train = {
       announce(Train.pair.map((one) =>
         `${KINDS_OF_TRAINING[one.kind].short}: right for ${one.right} of 1,000`).join("; "));
     }
-    $("compare").replaceChildren(make("p", {}, counts ? UNLIKE_ASK : ""),
+    write($("compare"), make("p", {}, counts ? UNLIKE_ASK : ""),
       make("details", {}, make("summary", {}, "What does it show?"), make("p", {}, COMPARISON)));
   },
 
