@@ -27,5 +27,7 @@ export function whatHappens({ tokens, moves, equal, weights, answer }, right) {
       right === undefined ? "" : ` It’s right in ${right} of 1,000 new texts.`];
   }
   const word = tokens[largest(weights)];
-  return [strong("Now you choose. ", make("em", {}, `Drag the thick line from ${word} to another pet.`))];
+  const keys = " Or go to it by the Tab key and use the arrow keys.";
+  return [strong("Now you choose. ", make("em", {}, `Drag the thick line from ${word} to another pet.`)),
+    make("span", { className: "hidden" }, keys)];
 }
