@@ -65,7 +65,10 @@ function lastLine(stage, word, weight, path, hand, flowing) { // To one word; it
   knob.style.top = `${at[1]}px`;
   knob.style.setProperty("--size", 0.55 + 0.6 * weight);
   const thickest = word === last ? 0.4 : 2; // A thick loop would be a blot.
-  const parts = [makeSvg("path", { class: "arc", d, "stroke-width": Math.min(1.15 * weight, thickest) * rem })];
+  const parts = [];
+  if (weight > 0.005) { // Paper would show the thinnest line, too.
+    parts.push(makeSvg("path", { class: "arc", d, "stroke-width": Math.min(1.15 * weight, thickest) * rem }));
+  }
   if (flowing && weight > 0.045 && word !== last) { // In a thick line, or like pearls on a thin one.
     const thick = weight > 0.3;
     parts.push(makeSvg("path", { class: thick ? "flow in" : "flow", d,

@@ -85,6 +85,10 @@ export function announceSoon(text) { // When one rests.
   announcing = setTimeout(announce, 300, text);
 }
 
+export function isPaper() { // While the page is printed; see shell.js.
+  return document.documentElement.classList.contains("paper");
+}
+
 export function onResize(element, then) { // In the next frame, because what is drawn may change the size again.
   new ResizeObserver(() => requestAnimationFrame(then)).observe(element);
 }

@@ -5,7 +5,7 @@ import { has } from "./refusing.js";
 import { anySeed, dice, inSlices, measureRight, usual } from "./measuring.js";
 import { headsOf, ownersIn, questionCell } from "./attentions.js";
 import { library } from "./library.js";
-import { $, announce, make, makeSvg, offer, onResize, percent, say, share, verdict, write } from "./page.js";
+import { $, announce, isPaper, make, makeSvg, offer, onResize, percent, say, share, verdict, write } from "./page.js";
 import { Hand, moved } from "./hand.js";
 import { writeShown } from "./addresses.js";
 import { FAINT, firstLines, lastLines, LEAST, measureStage, pictureOfHead, remInPixels } from "./ask_geometry.js";
@@ -172,7 +172,7 @@ export const Ask = {
     const looked = largest(Ask.weights);
     const owner = Ask.owner;
     const room = stage.parentNode.clientWidth; // A stage that is tall stays narrow in a wide window.
-    const tall = room < (5.2 * Ask.tokens.length + 12.6) * remInPixels();
+    const tall = room < (3.3 * Ask.tokens.length + 8.1) * remInPixels() || isPaper();
     stage.classList.toggle("tall", tall);
     if (tall !== ($("ask_told").previousElementSibling === stage)) { // Where it is read at once.
       (tall ? stage : $("ask_why").firstElementChild).after($("ask_told"));
@@ -288,7 +288,7 @@ export const Ask = {
     const fits = Ask.onStage && Ask.onStage.last.length === goal.last.length;
     const from = fits ? Ask.onStage : nothing;
     cancelAnimationFrame(Ask.animation);
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.hand.from !== null) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.hand.from !== null || isPaper()) {
       Ask.dropped = null;
       Ask.onStage = goal;
       Ask.drawArcs();
