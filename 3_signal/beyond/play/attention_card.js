@@ -2,7 +2,7 @@
 
 import { range } from "./arrays.js";
 import { axesOf, headsOf, titleOf } from "./attentions.js";
-import { make, short, write } from "./page.js";
+import { make, onSlide, short, write } from "./page.js";
 import { drawScale, Heatmap } from "./heatmap.js";
 
 const FACTORS = ["0: all equal", "1", "2", "3"]; // What stands below the slider.
@@ -14,12 +14,7 @@ export class AttentionCard {
     const { trainedFactor } = model;
     this.slider = make("input", { type: "range", id, min: 0, max: 3, step: 0.1,
       "aria-label": `${this.title}: scores times` });
-    let before = trainedFactor;
-    this.slider.onpointerdown = () => {
-      before = this.slider.value;
-    };
-    this.slider.onpointercancel = () => setFactor(Number(before)); // The finger wanted to scroll, and only began here.
-    this.slider.oninput = () => setFactor(Number(this.slider.value));
+    onSlide(this.slider, setFactor);
     this.back = make("button", { id: `${id} back`, onclick: () => {
       setFactor(trainedFactor);
       this.slider.focus(); // The button is gone.

@@ -107,6 +107,15 @@ export function onPress(id, then) {
   };
 }
 
+export function onSlide(slider, then) {
+  let before = 0;
+  slider.onpointerdown = () => {
+    before = slider.value;
+  };
+  slider.onpointercancel = () => then(Number(before)); // The finger wanted to scroll, and only began here.
+  slider.oninput = () => then(Number(slider.value));
+}
+
 export function offer(list, names, asked) { // Buttons, a name on each; the one with the focus stays.
   while (list.children.length > names.length) {
     list.lastChild.remove();

@@ -4,7 +4,7 @@ import { largest } from "./arrays.js";
 import { has } from "./refusing.js";
 import { axesOf, firstCell, orderOf, ownersIn, questionCell, titleOf } from "./attentions.js";
 import { library } from "./library.js";
-import { $, drawMenu, make, offer, say, twoPlaces, write } from "./page.js";
+import { $, drawMenu, make, offer, onSlide, say, twoPlaces, write } from "./page.js";
 import { readShown, writeShown } from "./addresses.js";
 import { calm, LAST_STEP, OneRow } from "./one_row.js";
 import { rowOfExample, rowOfModel } from "./row_telling.js";
@@ -31,7 +31,7 @@ export const Row = {
         Row.change({ text: [...Row.text.slice(0, -1), asked.dataset.ask] });
       }
     };
-    $("row_strength").oninput = () => Row.change({ strength: Number($("row_strength").value) });
+    onSlide($("row_strength"), (strength) => Row.change({ strength }));
     $("row_model").onchange = () => {
       Row.take(new URLSearchParams({ row: $("row_model").value }));
       Row.begin();
