@@ -78,7 +78,7 @@ function lastLine(stage, word, weight, path, hand, flowing) { // To one word; it
   if (weight > 0.045) {
     const aside = (word === last ? 0.6 : 0) * rem; // Of the loop.
     const [x, y] = tall ? above(along[word] - 0.6 * rem - aside, 1.6 * rem + aside)
-      : above(along[word] - rem - aside, 1.9 * rem);
+      : above(Math.max(along[word] - rem - aside, 1.3 * rem), 1.9 * rem);
     parts.push(makeSvg("text", { x, y, "text-anchor": tall ? "start" : "end" }, share(weight)));
   }
   return parts;

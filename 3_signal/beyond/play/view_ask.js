@@ -196,7 +196,7 @@ export const Ask = {
     [...$("ask_knobs").children].forEach((knob, place) => {
       const weight = Ask.weights[place];
       knob.hidden = weight <= LEAST;
-      knob.classList.toggle("most", place === looked);
+      knob.classList.toggle("most", place === looked && weight > 0.3);
       knob.dataset.weight = weight;
       knob.setAttribute("aria-label", `${asking} attends to ${Ask.tokens[place]}`);
       knob.setAttribute("aria-valuetext", `${Ask.tokens[place]}, weight ${share(weight)}`);
