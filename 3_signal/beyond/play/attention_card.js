@@ -1,6 +1,5 @@
 // An attention of a model, as Models shows it: its heatmaps, one for each head, and the slider below them
 
-import { range } from "./arrays.js";
 import { axesOf, headsOf, titleOf } from "./attentions.js";
 import { make, onSlide, short, write } from "./page.js";
 import { drawScale, Heatmap } from "./heatmap.js";
@@ -49,7 +48,6 @@ export class AttentionCard {
     const { id, model } = this;
     const { heads } = seen[id];
     const axes = axesOf(model, tokens, id);
-    const order = model.task === "Transformer" ? headsOf(model).order(id) : range(heads.length);
     this.maps = heads.map((_, head) => {
       const title = heads.length > 1 ? `${this.title}, head ${head + 1}` : this.title;
       const map = new Heatmap({ title, ...axes, place: { id, head } });
@@ -64,19 +62,20 @@ export class AttentionCard {
       this.pictures.replaceChildren(this.maps[0].table);
       return;
     }
-    this.parts = order.map((head) => {
-      const part = make("div", {}, make("h3", {}, `Head ${head + 1}`), this.maps[head].table);
+    this.parts = this.maps.map((map, head) => {
+      const part = make("div", {}, make("h3", {}, `Head ${head + 1}`), map.table);
       part.dataset.head = head;
       return part;
     });
-    this.buttons = order.map((head) => { // A phone shows one at a time.
+    this.buttons = this.maps.map((_, head) => { // A phone shows one at a time.
       const button = make("button", { onclick: () => this.showHead(head) }, `${head + 1}`);
       button.dataset.head = head;
       return button;
     });
     this.pictures.replaceChildren(make("p", { className: "row which" }, make("span", { className: "quiet" }, "Head"),
       ...this.buttons), ...this.parts);
-    this.showHead(order[0]);
+    const { finds, owns } = headsOf(model);
+    this.showHead(id === model.layerNames[model.layerNames.length - 1] ? finds : owns);
   }
 
   showHead(head) {

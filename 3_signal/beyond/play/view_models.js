@@ -58,7 +58,7 @@ export const Models = {
     $("stage").addEventListener("keydown", Models.pressCell);
     $("stage").addEventListener("focusin", ({ target }) => { // The Tab key has come to another heatmap.
       if (target.place && target.matches(":focus-visible") && target !== Models.cellAt(Models.shown.cell)) {
-        Models.choose(target.place);
+        Models.point(target);
       }
     });
   },
@@ -220,6 +220,12 @@ export const Models = {
     CellCard.draw();
   },
 
+  point(cell) { // Choose a cell, and keep it in its place while the card goes beside another layer.
+    const { top } = cell.getBoundingClientRect();
+    Models.choose(cell.place);
+    window.scrollBy(0, cell.getBoundingClientRect().top - top);
+  },
+
   takes({ target }) {
     const cell = target.closest("td.cell");
     return cell && Models.allowed(cell.place) ? cell.place : null;
@@ -295,7 +301,7 @@ export const Models = {
     if (cell && Models.hand.from) {
       Models.putAt(cell.place);
     } else if (cell) {
-      Models.choose(cell.place);
+      Models.point(cell);
       CellCard.open();
     }
   },
