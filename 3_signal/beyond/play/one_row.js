@@ -34,7 +34,8 @@ function drawVector(vector, end, kind, name, below) { // As boxes, with what is 
   }
   const boxes = vector.map((number, index) => {
     const box = make("span", { className: number === 0 ? "number zero" : "number" }, twoPlaces(number));
-    return make("span", { className: "place" }, box, ...(below ? [make("small", {}, below[index])] : []));
+    const plus = index ? [make("span", { className: "plus" }, "+ ")] : [];
+    return make("span", { className: "place" }, box, ...(below ? [make("small", {}, ...plus, below[index])] : []));
   });
   return make("span", { className: `numbers boxes ${kind}` }, ...boxes);
 }
@@ -200,7 +201,7 @@ export class OneRow {
       make("small", {}, "query ↑ ", make("b", { className: "key" }, "keys ↓")));
     const ends = [sizeOf(keys.flat()), sizeOf(products.flat())];
     this.lines.forEach(({ key }, place) => {
-      const below = products[place].map((product, index) => (index ? "+ " : "") + twoPlaces(product));
+      const below = products[place].map(twoPlaces);
       write(key, drawVector(keys[place], ends[0], "key", `key: ${names[place]}`, below),
         ...(query.length > READABLE ? [colourStrip(products[place], ends[1], "product", "query times key")] : []));
     });
