@@ -86,6 +86,22 @@ def test_a_saved_copy_of_the_page_is_as_a_fresh_one(page, tmp_path):
     assert page.one("#row_steps .told").text
 
 
+REWRITTEN = """
+    const observer = new MutationObserver(() => {});
+    observer.observe(document.querySelector("main"), { characterData: true, childList: true, subtree: true });
+    Shell.view.draw();
+    const parts = observer.takeRecords().map(({ target }) => target.closest ? target : target.parentNode);
+    return parts.filter((part) => !part.closest("[aria-hidden]")).map((part) => part.outerHTML);
+"""
+
+
+@pytest.mark.parametrize("view", ["ask", "row", "row=transformer", "vote", "model=transformer", "train"])
+def test_a_redraw_writes_only_what_differs(view, page):
+    """A screen reader takes in all that is written, and is silent while there is too much of it."""
+    page.visit(f"#{view}")
+    assert page.js(REWRITTEN) == []
+
+
 # --- Ask --------------------------------------------------------------------------------------------------
 
 ASKED = """
