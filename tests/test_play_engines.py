@@ -15,7 +15,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import ui
 from selenium.webdriver.webkitgtk.service import Service
 
-VIEWS = ("ask", "row", "row=transformer", "row=signal_no_encoder", "vote", "model", "model=transformer", "train")
+VIEWS = "ask row row=transformer row=signal_no_encoder vote model model=transformer train".split()
 LISTENER = """<script>
     const note = (text) => { document.documentElement.dataset.thrown += `${text}; `; };
     document.documentElement.dataset.thrown = "";
