@@ -53,9 +53,7 @@ export class AttentionCard {
       const map = new Heatmap({ title, ...axes, place: { id, head } });
       map.table.id = `${id} ${head}`;
       map.table.setAttribute("role", "grid");
-      map.cells.flat().forEach((cell) => {
-        cell.tabIndex = -1;
-      });
+      [[map.stop]] = map.cells; // One for the Tab key in each heatmap; arrow keys go on from there.
       return map;
     });
     if (heads.length === 1) {
@@ -103,13 +101,15 @@ export class AttentionCard {
     this.back.style.visibility = factor === this.model.trainedFactor ? "hidden" : ""; // Its place is kept.
   }
 
-  choose({ head, row, column }, chosen) { // One stop for the Tab key in each heatmap; arrow keys go on from there.
+  choose({ head, row, column }, chosen) {
     this.maps.forEach((map, number) => {
       const current = chosen && number === head;
-      const stop = current ? map.cells[row][column] : map.cells[0][0];
+      if (current) {
+        map.stop = map.cells[row][column];
+      }
       map.cells.flat().forEach((cell) => {
-        cell.tabIndex = cell === stop ? 0 : -1;
-        cell.classList.toggle("chosen", current && cell === stop);
+        cell.tabIndex = cell === map.stop ? 0 : -1;
+        cell.classList.toggle("chosen", current && cell === map.stop);
       });
       map.names.forEach((name, at) => name.classList.toggle("lit", current && at === row)); // The query,
       map.heads.forEach((name, at) => name.classList.toggle("lit", current && at === column)); // and the key.
