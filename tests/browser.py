@@ -189,7 +189,7 @@ class Page:
         self.one(f"nav [href^='#{view}']").click()
         self.wait(lambda: self.seen()["shown"] == view)
 
-    def choose(self, name, menu="model"):
+    def choose(self, name, menu="models_menu"):
         """Choose something in a menu, by its value."""
         ui.Select(self.find(menu)).select_by_value(name)
 

@@ -102,5 +102,5 @@ def test_a_link_to_the_page_to_play_with_opens_its_model(pages, browser):
         browser.driver.get("about:blank")
         browser.driver.get(f"{address}#{place}")
         (model,) = urllib.parse.parse_qs(place)["model"]
-        browser.wait(lambda model=model: browser.value("model") == model)
+        browser.wait(lambda model=model: browser.value("models_menu") == model)
         assert any(slider.is_displayed() for slider in browser.all("[type=range]")), place

@@ -16,7 +16,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import ui
 from selenium.webdriver.webkitgtk.service import Service
 
-VIEWS = ("ask", "row", "row=transformer", "row=signal_no_encoder", "vote", "model=transformer", "train")
+VIEWS = "ask row row=transformer row=signal_no_encoder vote model model=transformer train".split()
 LISTENER = """<script>
     const note = (text) => { document.documentElement.dataset.thrown += `${text}; `; };
     document.documentElement.dataset.thrown = "";
@@ -146,6 +146,7 @@ def test_the_page_works_in(engine, tmp_path, monkeypatch):
             driver.switch_to.frame(0)
             thrown, width, is_wide = page.js(SEEN)
             assert (thrown, width, is_wide) == ("", 390, False), view
+            assert page.js("return document.activeElement.localName") == "body", view
 
         page.visit("#ask&letters=Anna+cat+Ben+dog+Cleo+owl+Dan+hen+Ben")
         assert page.data("answer") == ["dog"]

@@ -90,7 +90,7 @@ def test_a_file_that_another_tool_stored_by_columns_is_the_same_model(tmp_path, 
     page.visit("#model=signal_pos_enc")
     before = page.seen()
     assert page.open(path) == ""
-    page.wait(lambda: page.value("model") == "own_1")
+    page.wait(lambda: page.value("models_menu") == "own_1")
     assert page.seen() == before
 
 
@@ -100,7 +100,7 @@ def test_what_a_training_saved_is_opened_and_its_address_asks_for_it_again(train
     page.visit()
     page.drop(path)
     page.wait(lambda: page.seen()["shown"] == "model")
-    (option,) = page.all("#model [label=Yours] option")
+    (option,) = page.all("#models_menu [label=Yours] option")
     assert "mine.npz" in option.text and str(program.read(path)[1]["step"]) in option.text
     page.type("AAB")
     page.turn({"attention": 0.5})
@@ -110,6 +110,8 @@ def test_what_a_training_saved_is_opened_and_its_address_asks_for_it_again(train
     assert page.seen()["message"]
     page.open(path)
     page.wait(lambda: page.seen() == before)
-    assert page.open(CHECKPOINTS["difference"]) == ""
+    page.type("CC")  # The caret stays in the field.
+    page.drop(CHECKPOINTS["difference"])
     page.wait(lambda: len(page.seen()["answers"]) == 4)
+    assert page.seen()["letters"] == "ABB␣CBACBC"
     assert page.js("return performance.getEntriesByType('resource').length") == 0

@@ -33,7 +33,7 @@ def test_every_link_from_the_pages_opens_what_it_says(page):
         seen, words = page.seen(), dict(part.partition("=")[::2] for part in link.split("&"))
         assert seen["message"] == "" and seen["shown"] == next(iter(words)), link
         if "model" in words:
-            assert page.value("model") == words["model"]
+            assert page.value("models_menu") == words["model"]
             assert seen["letters"] == words["letters"].replace("+", "␣")
             assert page.value("attention") == words.get("attention", "1")
         assert words.get("vote") != "class" or page.find("votes_0").is_displayed()
@@ -62,7 +62,7 @@ def test_an_address_keeps_what_is_shown_and_the_way_back(page):
 def test_an_address_is_read_or_one_line_says_what_it_lacks(page):
     for address in ("Model=counting_fixed&letters=aab", "model%3Dcounting_fixed%26letters%3DAAB"):
         page.visit(f"#{address}")
-        assert (page.value("model"), page.value("letters")) == ("counting_fixed", "AAB")
+        assert (page.value("models_menu"), page.value("letters")) == ("counting_fixed", "AAB")
     page.visit("#model=counting&letters=%2BBC%2B")
     assert page.value("letters") == "␣BC␣" and page.seen()["message"] == ""
     models = "nobody counting&head=1 counting&attention=7 counting&attention= own_1 trained_1".split()
@@ -84,6 +84,22 @@ def test_a_saved_copy_of_the_page_is_as_a_fresh_one(page, tmp_path):
     assert len(page.all("#chart small")) == labels and len(page.all("nav a")) == 5
     page.go("row")
     assert page.one("#row_steps .told").text
+
+
+REWRITTEN = """
+    const observer = new MutationObserver(() => {});
+    observer.observe(document.querySelector("main"), { characterData: true, childList: true, subtree: true });
+    Shell.view.draw();
+    const parts = observer.takeRecords().map(({ target }) => target.closest ? target : target.parentNode);
+    return parts.filter((part) => !part.closest("[aria-hidden]")).map((part) => part.outerHTML);
+"""
+
+
+@pytest.mark.parametrize("view", ["ask", "row", "row=transformer", "vote", "model=transformer", "train"])
+def test_a_redraw_writes_only_what_differs(view, page):
+    """A screen reader takes in all that is written, and is silent while there is too much of it."""
+    page.visit(f"#{view}")
+    assert page.js(REWRITTEN) == []
 
 
 # --- Ask --------------------------------------------------------------------------------------------------

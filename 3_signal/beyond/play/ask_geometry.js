@@ -76,7 +76,10 @@ function lastLine(stage, word, weight, path, hand, flowing) { // To one word; it
   }
   placeKnob($("ask_knobs").children[word], at, weight);
   const thickest = word === last ? 0.4 : 2; // A thick loop would be a blot.
-  const parts = [makeSvg("path", { class: "arc", d, "stroke-width": Math.min(1.15 * weight, thickest) * rem })];
+  const parts = [];
+  if (weight > 0.005) { // Paper would show the thinnest line, too.
+    parts.push(makeSvg("path", { class: "arc", d, "stroke-width": Math.min(1.15 * weight, thickest) * rem }));
+  }
   if (flowing && weight > 0.045 && word !== last) { // In a thick line, or like pearls on a thin one.
     const thick = weight > 0.3;
     parts.push(makeSvg("path", { class: thick ? "flow in" : "flow", d,
@@ -86,7 +89,7 @@ function lastLine(stage, word, weight, path, hand, flowing) { // To one word; it
   if (weight > 0.045) {
     const aside = (word === last ? 0.6 : 0) * rem; // Of the loop.
     const [x, y] = tall ? above(along[word] - 0.6 * rem - aside, 1.6 * rem + aside)
-      : above(along[word] - rem - aside, 1.9 * rem);
+      : above(Math.max(along[word] - rem - aside, 1.3 * rem), 1.9 * rem);
     parts.push(makeSvg("text", { x, y, "text-anchor": tall ? "start" : "end" }, share(weight)));
   }
   return parts;

@@ -22,7 +22,8 @@ export function whatHappens(ask, right) {
   }
   const looked = largest(weights);
   const where = looked % 2 ? "to another pet" : "to a pet";
-  return [strong("Now you choose. ", make("em", {}, `Drag the thick line from ${tokens[looked]} ${where}.`))];
+  return [strong("Now you choose. ", make("em", {}, `Drag the thick line from ${tokens[looked]} ${where}.`)),
+    make("span", { className: "hidden" }, " Or go to it by the Tab key and use the arrow keys.")];
 }
 
 function ofTheQuestion({ row, from, to }, { tokens, moves, equal, weights, answer, earlier }) {

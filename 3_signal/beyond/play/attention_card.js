@@ -1,8 +1,7 @@
 // An attention of a model, as Models shows it: its heatmaps, one for each head, and the slider below them
 
-import { range } from "./arrays.js";
 import { axesOf, headsOf, titleOf } from "./attentions.js";
-import { make, short } from "./page.js";
+import { make, onSlide, short, write } from "./page.js";
 import { drawScale, Heatmap } from "./heatmap.js";
 
 const FACTORS = ["0: all equal", "1", "2", "3"]; // What stands below the slider.
@@ -14,12 +13,7 @@ export class AttentionCard {
     const { trainedFactor } = model;
     this.slider = make("input", { type: "range", id, min: 0, max: 3, step: 0.1,
       "aria-label": `${this.title}: scores times` });
-    let before = trainedFactor;
-    this.slider.onpointerdown = () => {
-      before = this.slider.value;
-    };
-    this.slider.onpointercancel = () => setFactor(Number(before)); // The finger wanted to scroll, and only began here.
-    this.slider.oninput = () => setFactor(Number(this.slider.value));
+    onSlide(this.slider, setFactor);
     this.back = make("button", { id: `${id} back`, onclick: () => {
       setFactor(trainedFactor);
       this.slider.focus(); // The button is gone.
@@ -54,34 +48,32 @@ export class AttentionCard {
     const { id } = this;
     const { heads } = seen[id];
     const axes = axesOf(model, tokens, id);
-    const order = model.task === "Transformer" ? headsOf(model).order(id) : range(heads.length);
     this.maps = heads.map((_, head) => {
       const title = heads.length > 1 ? `${this.title}, head ${head + 1}` : this.title;
       const map = new Heatmap({ title, ...axes, place: { id, head } });
       map.table.id = `${id} ${head}`;
       map.table.setAttribute("role", "grid");
-      map.cells.flat().forEach((cell) => {
-        cell.tabIndex = -1;
-      });
+      [[map.stop]] = map.cells; // One for the Tab key in each heatmap; arrow keys go on from there.
       return map;
     });
     if (heads.length === 1) {
       this.pictures.replaceChildren(this.maps[0].table);
       return;
     }
-    this.parts = order.map((head) => {
-      const part = make("div", {}, make("h3", {}, `Head ${head + 1}`), this.maps[head].table);
+    this.parts = this.maps.map((map, head) => {
+      const part = make("div", {}, make("h3", {}, `Head ${head + 1}`), map.table);
       part.dataset.head = head;
       return part;
     });
-    this.buttons = order.map((head) => { // A phone shows one at a time.
+    this.buttons = this.maps.map((_, head) => { // A phone shows one at a time.
       const button = make("button", { onclick: () => this.showHead(head) }, `${head + 1}`);
       button.dataset.head = head;
       return button;
     });
     this.pictures.replaceChildren(make("p", { className: "row which" }, make("span", { className: "quiet" }, "Head"),
       ...this.buttons), ...this.parts);
-    this.showHead(order[0]);
+    const { finds, owns } = headsOf(model);
+    this.showHead(id === model.layerNames[model.layerNames.length - 1] ? finds : owns);
   }
 
   showHead(head) {
@@ -105,17 +97,19 @@ export class AttentionCard {
     });
     this.slider.value = factor;
     this.slider.setAttribute("aria-valuetext", String(factor));
-    this.factor.textContent = short(factor);
+    write(this.factor, short(factor));
     this.back.style.visibility = factor === this.model.trainedFactor ? "hidden" : ""; // Its place is kept.
   }
 
-  choose({ head, row, column }, chosen) { // One stop for the Tab key in each heatmap; arrow keys go on from there.
+  choose({ head, row, column }, chosen) {
     this.maps.forEach((map, number) => {
       const current = chosen && number === head;
-      const stop = current ? map.cells[row][column] : map.cells[0][0];
+      if (current) {
+        map.stop = map.cells[row][column];
+      }
       map.cells.flat().forEach((cell) => {
-        cell.tabIndex = cell === stop ? 0 : -1;
-        cell.classList.toggle("chosen", current && cell === stop);
+        cell.tabIndex = cell === map.stop ? 0 : -1;
+        cell.classList.toggle("chosen", current && cell === map.stop);
       });
       map.names.forEach((name, at) => name.classList.toggle("lit", current && at === row)); // The query,
       map.heads.forEach((name, at) => name.classList.toggle("lit", current && at === column)); // and the key.

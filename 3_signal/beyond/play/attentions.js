@@ -1,7 +1,6 @@
 // What the attentions of a model are called, in which order they are shown, and which of their cells is shown first
 
-import { largest, range } from "./arrays.js";
-import { has } from "./refusing.js";
+import { largest } from "./arrays.js";
 import { visible } from "./models.js";
 import { dice } from "./measuring.js";
 
@@ -15,10 +14,9 @@ export function titleOf(id) {
     : "Self-attention: answers attend to answers";
 }
 
-export function orderOf(seen) { // The attention that the answers come from is shown first.
+export function orderOf(seen) { // Where answers attend to letters comes first.
   const names = Object.keys(seen);
-  const others = names.filter((name) => name !== "attention");
-  return has(seen, "attention") ? ["attention", ...others] : names.reverse();
+  return [...names.filter((name) => name === "attention"), ...names.filter((name) => name !== "attention")];
 }
 
 export function axesOf(model, tokens, id) { // Return the names of the rows and columns of an attention.
@@ -31,7 +29,7 @@ export function axesOf(model, tokens, id) { // Return the names of the rows and 
 }
 
 export function firstCell(model, seen) { // The brightest cell of the row that the task's page speaks of.
-  const id = has(seen, "self_attention") ? "self_attention" : orderOf(seen)[0];
+  const id = Object.keys(seen).pop();
   const heads = seen[id].heads;
   const row = model.task === "Difference" || model.task === "Transformer" ? heads[0].weights.length - 1 : 0;
   const head = largest(heads.map((one) => Math.max(...one.weights[row])));
@@ -41,7 +39,7 @@ export function firstCell(model, seen) { // The brightest cell of the row that t
 const HEADS = new WeakMap(); // From a transformer to what the next function has found.
 
 // Return which head of a transformer's last layer gives the right pet the most weight, and which one of its first
-// layer gives each pet's owner the most: { finds, owns }; and for each layer the order in which heads are shown.
+// layer gives each pet's owner the most: { finds, owns }.
 export function headsOf(model) {
   if (HEADS.has(model)) {
     return HEADS.get(model);
@@ -63,12 +61,7 @@ export function headsOf(model) {
       }
     }
   }
-  const found = { finds: largest(finds), owns: largest(owns) };
-  const order = (id) => {
-    const first = id === names[names.length - 1] ? found.finds : found.owns;
-    return [first, ...range(count).filter((head) => head !== first)];
-  };
-  HEADS.set(model, { ...found, order });
+  HEADS.set(model, { finds: largest(finds), owns: largest(owns) });
   return HEADS.get(model);
 }
 

@@ -2,7 +2,7 @@
 
 import { visible } from "./models.js";
 import { axesOf } from "./attentions.js";
-import { $, make, share } from "./page.js";
+import { $, make, share, write } from "./page.js";
 import { writeShown } from "./addresses.js";
 import { OneRow } from "./one_row.js";
 import { rowOfModel } from "./row_telling.js";
@@ -53,14 +53,14 @@ export const CellCard = {
     const what = model.task === "Transformer" ? "word" : "letter";
     const nameOf = (names, at) => (names.length === tokens.length && names[at] === tokens.map(visible)[at]
       ? `${names[at]} (${what} ${at + 1})` : names[at]);
-    $("cell_title").textContent = `${nameOf(axes.rows, cell.row)} gives ${nameOf(axes.columns, cell.column)} the ` +
-      `weight ${weight}`;
+    write($("cell_title"), `${nameOf(axes.rows, cell.row)} gives ${nameOf(axes.columns, cell.column)} the ` +
+      `weight ${weight}`);
     if (CellCard.models.hand.from) {
-      $("cell_move").replaceChildren(
+      write($("cell_move"),
         make("span", {}, "Now choose another cell of the same row: click it, or go there and press Enter."),
         make("button", { onclick: () => CellCard.models.hand.leave() }, "Leave it"));
     } else {
-      $("cell_move").replaceChildren(
+      write($("cell_move"),
         make("button", { onclick: () => CellCard.models.takeChosen() }, `Move this ${weight} by hand`),
         make("small", {}, "or drag the cell along its row" +
           (seen[cell.id].heads.length > 1 ? ", and all heads of this layer move what they have there" : "")));

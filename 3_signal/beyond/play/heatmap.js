@@ -2,7 +2,7 @@
 
 import { dot, largest, range } from "./arrays.js";
 import { visible } from "./models.js";
-import { make, share } from "./page.js";
+import { make, share, write } from "./page.js";
 
 const VIRIDIS = ["440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b",
   "fde725"];
@@ -65,7 +65,7 @@ export class Heatmap {
         const colour = colourAt(placeOnScale(weight));
         const linear = colour.map((part) => (part <= 10 ? part / 3295 : ((part / 255 + 0.055) / 1.055) ** 2.4));
         const luminance = dot(linear, [0.2126, 0.7152, 0.0722]); // As WCAG has it; 0.179 is as far from both.
-        cell.textContent = share(weight);
+        write(cell, share(weight));
         cell.style.backgroundColor = `rgb(${colour})`;
         cell.style.color = luminance > 0.179 ? "#000" : "#fff";
       }
@@ -87,17 +87,18 @@ export function paintCounting(map, model, tokens, answers) {
   map.answers.forEach((cell, row) => {
     const answer = model.classes[largest(chances[row])];
     if (answers === "hidden") {
-      cell.replaceChildren("?");
+      write(cell, "?");
       delete cell.dataset.answer;
       return;
     }
-    cell.replaceChildren(make("b", {}, answer));
+    const parts = [make("b", {}, answer)];
     cell.dataset.answer = answer;
     if (answers === "judged") { // The sign is enough: there is little room.
       const good = answer === right[row];
       const instead = good ? [] : [make("span", { className: "instead" }, ` ${right[row]}`)];
-      cell.append(" ", make("span", { className: good ? "right" : "wrong" }, good ? "✓" : "✗",
+      parts.push(" ", make("span", { className: good ? "right" : "wrong" }, good ? "✓" : "✗",
         make("span", { className: "hidden" }, good ? " right" : " should be "), ...instead));
     }
+    write(cell, ...parts);
   });
 }

@@ -3,7 +3,7 @@
 import { FixedWeights } from "./models.js";
 import { readCheckpoint } from "./reader.js";
 
-export const library = {}; // From a name to { group, title, command, hint, model }.
+export const library = {}; // From a name to { group, title, command or origin, hint, model }.
 
 // Of each model what the menu says it does, the command that trained it, and what to try; `trainedFactor` and `Kind`
 // where they are not those that its file tells.
@@ -94,7 +94,7 @@ export async function addFile(file) { // Return the name of its model; what is w
   const model = readCheckpoint(await file.arrayBuffer());
   return addModel("own", {
     title: `${file.name}: ${model.task}, step ${model.step}`,
-    command: "Your file stays on your computer.",
+    origin: "This one comes from your file, which stays on your computer.",
     hint: "If you edited the model in your main.py, this page cannot know that: it computes what the original would. " +
       "If yours was trained with equal weights, move the slider to 0.",
     model,

@@ -2,7 +2,7 @@
 
 import { range, sum } from "./arrays.js";
 import { computeRow, mostImportant } from "./row.js";
-import { make, makeSvg, onResize, share, short, sizeOf, twoPlaces } from "./page.js";
+import { make, makeSvg, onResize, share, short, sizeOf, twoPlaces, write } from "./page.js";
 
 const STEPS_OF_A_ROW = [ // What the buttons say, and the step at which what they say is done.
   ["compare", 1], ["scale", 2], ["softmax", 4], ["average", 5],
@@ -34,7 +34,8 @@ function drawVector(vector, end, kind, name, below) { // As boxes, with what is 
   }
   const boxes = vector.map((number, index) => {
     const box = make("span", { className: number === 0 ? "number zero" : "number" }, twoPlaces(number));
-    return make("span", { className: "place" }, box, ...(below ? [make("small", {}, below[index])] : []));
+    const plus = index ? [make("span", { className: "plus" }, "+ ")] : [];
+    return make("span", { className: "place" }, box, ...(below ? [make("small", {}, ...plus, below[index])] : []));
   });
   return make("span", { className: `numbers boxes ${kind}` }, ...boxes);
 }
@@ -69,13 +70,14 @@ export class OneRow {
     next.onclick = () => this.leap(this.step + 1);
     play.onclick = () => (this.timer ? this.pause() : this.play());
     Object.assign(this, { back, next, player: play, told: make("p", { className: "told", role: "status" }),
-      room: make("div", { className: "room" }),
+      longest: make("div", { className: "longest" }),
       table: make("table", {}), bottom: make("div", { className: "bottom" }),
       matter: make("div", { className: "matter" }) });
     const controls = make("div", { className: "stages" }, make("span", {}, ...this.stages),
       make("span", {}, back, next, play));
     container.classList.add("one_row");
-    container.replaceChildren(controls, this.room, this.table, this.bottom, this.matter);
+    const room = make("div", { className: "room" }, this.told, this.longest);
+    container.replaceChildren(controls, room, this.table, this.bottom, this.matter);
     onResize(container, () => this.fit());
   }
 
@@ -91,7 +93,7 @@ export class OneRow {
     const before = this.source;
     this.source = { factor: 1, ...source };
     this.row = computeRow(this.source);
-    this.room.replaceChildren(this.told, ...this.source.told.map((text) => make("p", { ariaHidden: "true" }, text)));
+    write(this.longest, ...this.source.told.map((text) => make("p", {}, text)));
     const fixed = (one) => JSON.stringify([one.asks, one.names, one.gives, one.query && one.query.length, one.keys,
       one.values, one.factor === 1]);
     if (!before || fixed(before) !== fixed(this.source)) {
@@ -195,15 +197,13 @@ export class OneRow {
       return;
     }
     const { products } = this.row;
-    this.asked.replaceChildren(drawVector(query, sizeOf(query), "query", `query of ${asks}`),
+    write(this.asked, drawVector(query, sizeOf(query), "query", `query of ${asks}`),
       make("small", {}, "query ↑ ", make("b", { className: "key" }, "keys ↓")));
     const ends = [sizeOf(keys.flat()), sizeOf(products.flat())];
     this.lines.forEach(({ key }, place) => {
-      const below = products[place].map((product, index) => (index ? "+ " : "") + twoPlaces(product));
-      key.replaceChildren(drawVector(keys[place], ends[0], "key", `key: ${names[place]}`, below));
-      if (query.length > READABLE) {
-        key.append(colourStrip(products[place], ends[1], "product", "query times key"));
-      }
+      const below = products[place].map(twoPlaces);
+      write(key, drawVector(keys[place], ends[0], "key", `key: ${names[place]}`, below),
+        ...(query.length > READABLE ? [colourStrip(products[place], ends[1], "product", "query times key")] : []));
     });
   }
 
@@ -225,32 +225,30 @@ export class OneRow {
       one.length.style.left = percentOf(Math.min(length, 0) - low);
       one.length.style.width = percentOf(Math.abs(length));
       one.number.style.left = percentOf(Math.max(length, 0) - low);
-      one.number.textContent = text;
+      write(one.number, text);
       one.figures.forEach((cell, index) => {
-        cell.textContent = this.figure(this.columns[index][0], place);
+        write(cell, this.figure(this.columns[index][0], place));
       });
       one.weight.dataset.weight = row.weights[place];
       one.value.style.setProperty("--fade", step < 5 ? 1 : 0.15 + (0.85 * row.weights[place]) / most);
       this.segments[place].style.width = `${100 * row.weights[place]}%`;
       this.segments[place].classList.toggle("slim", row.weights[place] < 0.07);
     });
-    this.total.textContent = `sum ${short(row.total, 3)}`;
+    write(this.total, `sum ${short(row.total, 3)}`);
     if (this.multiplied) {
-      this.multiplied.textContent = `× ${short(source.factor)}`;
+      write(this.multiplied, `× ${short(source.factor)}`);
     }
     const scaled = `${source.query ? `÷ √${source.query.length}` : "score"}` +
       (this.multiplied ? ` × ${short(source.factor)}` : "");
-    this.heading.textContent = ["", this.columns[0][1], scaled, "exp"][step] || "weight";
+    write(this.heading, ["", this.columns[0][1], scaled, "exp"][step] || "weight");
     this.drawMean();
     this.drawMatter();
-    if (this.told.textContent !== source.told[step]) { // It is read aloud.
-      this.told.textContent = source.told[step];
-    }
+    write(this.told, source.told[step]); // It is read aloud.
     const at = STEPS_OF_A_ROW.findIndex(([, last]) => step <= last);
     this.stages.forEach((stage, index) => stage.setAttribute("aria-pressed", step > 0 && index === at));
     this.back.setAttribute("aria-disabled", step === 0);
     this.next.setAttribute("aria-disabled", step === LAST_STEP);
-    this.player.textContent = this.timer ? "Pause" : "Play";
+    write(this.player, this.timer ? "Pause" : "Play");
   }
 
   figure(name, place) {
@@ -281,7 +279,7 @@ export class OneRow {
     const { pets, asks } = this.source;
     const { mean } = this.row;
     if (!pets) {
-      this.mean.replaceChildren(drawVector(mean, this.end, "value", `weighted mean for ${asks}`));
+      write(this.mean, drawVector(mean, this.end, "value", `weighted mean for ${asks}`));
       return;
     }
     const boxes = pets.map((name, place) => {
@@ -289,14 +287,14 @@ export class OneRow {
       box.style.setProperty("--fade", 0.1 + (0.9 * mean[place]) / Math.max(...mean));
       return box;
     });
-    this.mean.replaceChildren(make("span", { className: "numbers boxes mean" }, ...boxes));
+    write(this.mean, make("span", { className: "numbers boxes mean" }, ...boxes));
   }
 
   drawMatter() { // Of many products, those that matter most for the chosen key.
     const { query, keys, names, chosen } = this.source;
     this.lines.forEach((one, place) => one.line.classList.toggle("looked_at", place === chosen));
     if (!query || query.length <= READABLE || chosen === undefined) {
-      this.matter.replaceChildren();
+      write(this.matter);
       return;
     }
     const products = this.row.products[chosen];
@@ -308,7 +306,7 @@ export class OneRow {
       make("td", { className: "query" }, twoPlaces(query[place])), make("td", {}, "×"),
       make("td", { className: "key" }, twoPlaces(keys[chosen][place])), make("td", {}, "=")));
     const title = `The products that matter most between this query and the key of ${names[chosen]}`;
-    this.matter.replaceChildren(make("p", {}, title),
+    write(this.matter, make("p", {}, title),
       make("table", {}, ...lines, line(`the other ${products.length - places.length}`, rest),
         line("query · key", this.row.dots[chosen])));
   }

@@ -19,6 +19,14 @@ export function make(tag, properties, ...inside) { // Return a new element; a te
   return element;
 }
 
+export function write(element, ...parts) { // Only where it differs: a screen reader has to take in all that is written.
+  const fresh = element.cloneNode(false);
+  fresh.append(...parts);
+  if (!fresh.isEqualNode(element)) {
+    element.replaceChildren(...fresh.childNodes);
+  }
+}
+
 export function makeSvg(tag, attributes, text = "") { // Return a new element of an SVG picture.
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const name of Object.keys(attributes)) {
@@ -62,7 +70,7 @@ export function tell(right, model, length) {
 // --- What is said: to everybody, or to who does not see the page
 
 export function say(text) {
-  $("message").textContent = text;
+  write($("message"), text);
 }
 
 let announcing = 0;
@@ -75,6 +83,10 @@ export function announce(text) {
 export function announceSoon(text) { // When one rests.
   clearTimeout(announcing);
   announcing = setTimeout(announce, 300, text);
+}
+
+export function isPaper() { // While the page is printed; see shell.js.
+  return document.documentElement.classList.contains("paper");
 }
 
 export function onResize(element, then) { // In the next frame, because what is drawn may change the size again.
@@ -95,13 +107,22 @@ export function onPress(id, then) {
   };
 }
 
+export function onSlide(slider, then) {
+  let before = 0;
+  slider.onpointerdown = () => {
+    before = slider.value;
+  };
+  slider.onpointercancel = () => then(Number(before)); // The finger wanted to scroll, and only began here.
+  slider.oninput = () => then(Number(slider.value));
+}
+
 export function offer(list, names, asked) { // Buttons, a name on each; the one with the focus stays.
   while (list.children.length > names.length) {
     list.lastChild.remove();
   }
   names.forEach((name, place) => {
     const button = list.children[place] || list.appendChild(make("button", {}));
-    button.textContent = name;
+    write(button, name);
     button.dataset.ask = name;
     button.setAttribute("aria-pressed", name === asked);
   });
@@ -113,7 +134,7 @@ export function drawMenu(id, chosen, ...first) { // All models of the library, i
     groups[group] = groups[group] || make("optgroup", { label: group });
     groups[group].append(make("option", { value: name }, title));
   }
-  $(id).replaceChildren(...first, ...Object.values(groups));
+  write($(id), ...first, ...Object.values(groups));
   $(id).value = chosen;
 }
 

@@ -47,6 +47,12 @@ const Shell = {
     }
     document.addEventListener("drop", ({ dataTransfer: { files } }) => files.length && Shell.openFile(files[0]));
     window.addEventListener("hashchange", () => Shell.readAddress());
+    for (const [type, onPaper] of [["beforeprint", true], ["afterprint", false]]) {
+      window.addEventListener(type, () => {
+        document.documentElement.classList.toggle("paper", onPaper);
+        Shell.view.draw();
+      });
+    }
     window.addEventListener("pageshow", () => Shell.view.draw()); // After a way back, a browser fills in fields.
     Shell.readAddress();
     $("needs").hidden = true;

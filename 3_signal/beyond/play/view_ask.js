@@ -6,7 +6,7 @@ import { has } from "./refusing.js";
 import { anySeed, dice, inSlices, measureRight, usual } from "./measuring.js";
 import { headsOf, ownersIn, questionCell } from "./attentions.js";
 import { library } from "./library.js";
-import { $, announce, make, makeSvg, offer, onResize, percent, say, share, verdict } from "./page.js";
+import { $, announce, isPaper, make, makeSvg, offer, onResize, percent, say, share, verdict, write } from "./page.js";
 import { Hand, moved } from "./hand.js";
 import { readable, readMove, writeMove, writeShown } from "./addresses.js";
 import { FAINT, firstLines, lastLines, LEAST, measureStage, pictureOfHead, remInPixels } from "./ask_geometry.js";
@@ -132,6 +132,7 @@ export const Ask = {
   },
 
   change(changes) {
+    say(""); // What was wrong before.
     Object.assign(Ask, changes);
     Ask.factors = Ask.equal ? { [Ask.question.id]: 0 } : {};
     Object.assign(Ask, Ask.model.run(Ask.tokens, Ask.factors, Ask.moves));
@@ -190,7 +191,7 @@ export const Ask = {
     const looked = largest(Ask.weights);
     const owner = Ask.owner;
     const room = stage.parentNode.clientWidth; // A stage that is tall stays narrow in a wide window.
-    const tall = room < (5.2 * Ask.tokens.length + 12.6) * remInPixels();
+    const tall = room < (3.3 * Ask.tokens.length + 8.1) * remInPixels() || isPaper();
     stage.classList.toggle("tall", tall);
     if (tall !== ($("ask_told").previousElementSibling === stage)) { // Where it is read at once.
       (tall ? stage : $("ask_why").firstElementChild).after($("ask_told"));
@@ -199,15 +200,15 @@ export const Ask = {
       Ask.makeWords();
     }
     [...$("ask_words").children].forEach((word, place) => {
-      word.firstChild.textContent = Ask.tokens[place];
+      write(word.firstChild, Ask.tokens[place]);
       if (place % 2 === 0 && place < Ask.last) {
         word.dataset.ask = Ask.tokens[place];
       }
       word.classList.toggle("looked", place === looked && Ask.weights[looked] > 0.3);
       word.classList.toggle("found", place === Ask.keyed && owner >= 0);
       if (place % 2) { // A pet.
-        word.querySelector(".key").textContent = owner >= 0 ? `key: ${Ask.tokens[owner]}’s` : "";
-        word.querySelector(".value").textContent = `value: ${Ask.tokens[place]}`;
+        write(word.querySelector(".key"), owner >= 0 ? `key: ${Ask.tokens[owner]}’s` : "");
+        write(word.querySelector(".value"), `value: ${Ask.tokens[place]}`);
       }
       word.classList.toggle("target", Ask.hand.from !== null && place === Ask.hand.to);
       word.classList.toggle("owner", Ask.line !== null && Ask.line.row !== Ask.last);
@@ -215,7 +216,7 @@ export const Ask = {
     [...$("ask_knobs").children].forEach((knob, place) => {
       const weight = Ask.weights[place];
       knob.hidden = weight <= LEAST;
-      knob.classList.toggle("most", place === looked);
+      knob.classList.toggle("most", place === looked && weight > 0.3);
       knob.dataset.weight = weight;
       knob.setAttribute("aria-label", `${asking} attends to ${Ask.tokens[place]}`);
       knob.setAttribute("aria-valuetext", `${Ask.tokens[place]}, weight ${share(weight)}`);
@@ -233,18 +234,18 @@ export const Ask = {
     $("ask_step").href = `#row&${new URLSearchParams({ letters: Ask.tokens.join(" ") })}`;
     $("ask_own").href = `#${writeShown("model", Ask)}`;
     $("ask_whose").hidden = Ask.name === "transformer";
-    $("ask_whose").querySelector("b").textContent = library[Ask.name].title;
-    $("ask_title").textContent = asking;
+    write($("ask_whose").querySelector("b"), library[Ask.name].title);
+    write($("ask_title"), asking);
     const right = Ask.model.answers(Ask.tokens)[Ask.last];
     const wrong = Ask.answer !== right;
     const looks = !wrong && !Ask.equal && Ask.moves.length === 0;
     $("ask_looks").style.visibility = looks ? "visible" : "hidden"; // Its place stays.
-    $("ask_answer").textContent = Ask.answer;
+    write($("ask_answer"), Ask.answer);
     $("ask_answer").dataset.answer = Ask.answer;
     $("ask_answer").classList.toggle("wrong", wrong);
-    $("ask_verdict").replaceChildren(
+    write($("ask_verdict"),
       wrong && Ask.moves.length === 0 ? verdict(Ask.answer, right) : ""); // By one's hand it may be wrong.
-    $("ask_sure").textContent = percent(Math.max(...Ask.chances[Ask.last]));
+    write($("ask_sure"), percent(Math.max(...Ask.chances[Ask.last])));
     for (const button of document.querySelectorAll("#view_ask [data-attend]")) {
       const isEqual = button.dataset.attend === "equal";
       button.setAttribute("aria-pressed", isEqual === Ask.equal && Ask.moves.length === 0);
@@ -253,13 +254,14 @@ export const Ask = {
   },
 
   makeWords() { // For a text of this length.
-    $("ask_words").replaceChildren(...Ask.tokens.map((token, place) => {
+    $("ask_words").replaceChildren(...Ask.tokens.map((_, place) => {
+      const word = make("span", {});
       if (place === Ask.last) {
-        return make("span", { className: "word asking" }, token, make("small", {}, "query"));
+        return make("span", { className: "word asking" }, word, make("small", {}, "query"));
       }
       const labels = [make("small", { className: "key" }), make("small", { className: "value" })];
-      return place % 2 ? make("span", { className: "word" }, token, ...labels)
-        : make("button", { className: "word", tabIndex: -1 }, token); // The buttons below do the same.
+      return place % 2 ? make("span", { className: "word" }, word, ...labels)
+        : make("button", { className: "word", tabIndex: -1 }, word); // The buttons below do the same.
     }));
     $("ask_knobs").replaceChildren(...Ask.tokens.map((token, place) => {
       const knob = make("div", { className: "knob", role: "slider", tabIndex: 0 },
@@ -293,20 +295,20 @@ export const Ask = {
       }
       const [name, track, number] = list.children[index].children;
       const chance = chances[classes.indexOf(word)];
-      name.textContent = word;
-      number.textContent = percent(chance);
+      write(name, word);
+      write(number, percent(chance));
       track.firstChild.style.width = `${(100 * chance).toFixed(2)}%`;
       list.children[index].classList.toggle("most", word === Ask.answer);
       list.children[index].dataset.chance = chance;
       const rare = index === rows.length - 1 && chance < 0.01;
       list.children[index].style.visibility = rare ? "hidden" : "visible"; // Its place stays.
     });
-    $("ask_strange").textContent = Math.max(...others) >= 0.01 ? `${rows[rows.length - 1]} is not in this text.` : "";
+    write($("ask_strange"), Math.max(...others) >= 0.01 ? `${rows[rows.length - 1]} is not in this text.` : "");
   },
 
   tell() {
-    $("ask_tells").replaceChildren(...whatHappens(Ask, Ask.right[Ask.name]));
-    $("ask_owner").replaceChildren(...whatToDoNext(Ask));
+    write($("ask_tells"), ...whatHappens(Ask, Ask.right[Ask.name]));
+    write($("ask_owner"), ...whatToDoNext(Ask));
     $("ask_on").hidden = Ask.moves.length === 0;
   },
 
@@ -316,7 +318,7 @@ export const Ask = {
     const fits = Ask.onStage && Ask.onStage.last.length === goal.last.length;
     const from = fits ? Ask.onStage : nothing;
     cancelAnimationFrame(Ask.animation);
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.hand.from !== null) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches || Ask.hand.from !== null || isPaper()) {
       Ask.dropped = null;
       Ask.onStage = goal;
       Ask.drawArcs();
@@ -399,7 +401,7 @@ export const Ask = {
         : `Layer ${layer + 1}: what each pet attends to`;
       return make("div", {}, make("p", {}, title), make("div", { className: "figures" }, ...heads));
     });
-    $("ask_heads").replaceChildren(...layers);
+    write($("ask_heads"), ...layers);
   },
 
   // --- Moving weight: with a pointer, or with the arrow keys on a knob

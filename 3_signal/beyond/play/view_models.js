@@ -5,7 +5,7 @@ import { has } from "./refusing.js";
 import { anySeed, dice, inSlices, measureRight, usual } from "./measuring.js";
 import { firstCell, orderOf } from "./attentions.js";
 import { library } from "./library.js";
-import { $, announce, drawMenu, make, onTyping, percent, say, tell, verdict } from "./page.js";
+import { $, announce, drawMenu, make, onTyping, percent, say, tell, verdict, write } from "./page.js";
 import { Hand, moved, sameRow } from "./hand.js";
 import { readShown, writeShown } from "./addresses.js";
 import { AttentionCard } from "./attention_card.js";
@@ -22,22 +22,27 @@ export const Models = {
   cards: {}, // An AttentionCard for each attention.
   hand: null,
   target: null, // The cell above which weight is carried.
+  types: false, // Whether the letters are being typed: then their field is one's own.
   stopMeasuring: () => {},
   timer: 0,
 
   start(shell) {
     Models.shell = shell;
-    $("model").onchange = () => {
-      const { model } = library[$("model").value];
+    $("models_menu").onchange = () => {
+      const { model } = library[$("models_menu").value];
       const { tokens } = Models.shown; // Letters that fit stay.
       const fits = tokens.length === model.length && model.problem(tokens) === "";
-      Models.show({ name: $("model").value, model, tokens: fits ? tokens : usual(model) });
+      Models.show({ name: $("models_menu").value, model, tokens: fits ? tokens : usual(model) });
     };
     $("mark").onchange = () => {
       const { name } = Models.shown;
       Models.change({ model: library[name].model.marked(Number($("mark").value)), moves: [] });
     };
-    onTyping("letters", () => Models.shown.model, (tokens) => Models.change({ tokens, moves: [] }));
+    onTyping("letters", () => Models.shown.model, (tokens) => {
+      Models.types = true;
+      Models.change({ tokens, moves: [] });
+      Models.types = false;
+    });
     $("random").onclick = () => {
       const { model } = Models.shown;
       Models.change({ tokens: model.sample(dice(anySeed()), Math.min(model.length, 100)), moves: [] });
@@ -57,14 +62,14 @@ export const Models = {
     $("stage").addEventListener("keydown", Models.pressCell);
     $("stage").addEventListener("focusin", ({ target }) => { // The Tab key has come to another heatmap.
       if (target.place && target.matches(":focus-visible") && target !== Models.cellAt(Models.shown.cell)) {
-        Models.choose(target.place);
+        Models.point(target);
       }
     });
   },
 
   open(words) { // Show what an address says; without a word on a model, what was shown.
     const name = words.get("model");
-    drawMenu("model", Models.shown ? Models.shown.name : "counting"); // There may be new ones.
+    drawMenu("models_menu", Models.shown ? Models.shown.name : "counting"); // There may be new ones.
     if (name && has(library, name)) {
       const asked = readShown(words, name);
       Models.show(asked);
@@ -87,6 +92,7 @@ export const Models = {
   },
 
   show({ name, model, tokens, factors = {}, moves = [], cell = null }) {
+    say(""); // What was wrong before.
     const before = Models.shown;
     const { chances, seen } = model.run(tokens, factors, moves);
     Models.shown = { name, model, tokens, factors, moves, cell: cell || firstCell(model, seen), chances, seen };
@@ -122,9 +128,10 @@ export const Models = {
     const { name, model, seen } = Models.shown;
     const isText = model.task === "Transformer";
     const order = orderOf(seen);
-    drawMenu("model", name);
+    drawMenu("models_menu", name);
     $("try").textContent = library[name].hint;
-    $("command").textContent = library[name].command;
+    const { command, origin } = library[name];
+    $("origin").replaceChildren(...(origin ? [origin] : ["This one was trained by ", make("code", {}, command)]));
     $("kind").textContent = isText ? "Words, of" : "Letters, of";
     $("usual").textContent = isText ? "Usual words" : "Usual letters";
     $("known").textContent = model.known;
@@ -142,7 +149,7 @@ export const Models = {
 
   draw() {
     const { model, tokens, moves } = Models.shown;
-    if (document.activeElement !== $("letters")) { // While one types, the field is one's own.
+    if (!Models.types) {
       $("letters").value = model.join(tokens);
     }
     $("positions").hidden = !model.settings.pos_enc;
@@ -159,7 +166,7 @@ export const Models = {
     const { model, tokens, chances } = Models.shown;
     const right = model.answers(tokens);
     const outputs = model.outputs(tokens);
-    $("answers").replaceChildren(...model.answered(tokens).map((step) => {
+    write($("answers"), ...model.answered(tokens).map((step) => {
       const answer = model.classes[largest(chances[step])];
       const judged = right[step] === null ? make("span", { className: "quiet" }, "nobody can know")
         : verdict(answer, right[step]);
@@ -222,6 +229,12 @@ export const Models = {
       Models.cellAt(from).classList.add("taken");
     }
     CellCard.draw();
+  },
+
+  point(cell) { // Choose a cell, and keep it in its place while the card goes beside another layer.
+    const { top } = cell.getBoundingClientRect();
+    Models.choose(cell.place);
+    window.scrollBy(0, cell.getBoundingClientRect().top - top);
   },
 
   takes({ target }) {
@@ -299,7 +312,7 @@ export const Models = {
     if (cell && Models.hand.from) {
       Models.putAt(cell.place);
     } else if (cell) {
-      Models.choose(cell.place);
+      Models.point(cell);
       CellCard.open();
     }
   },

@@ -4,7 +4,7 @@ import { largest } from "./arrays.js";
 import { has } from "./refusing.js";
 import { axesOf, firstCell, orderOf, ownersIn, questionCell, titleOf } from "./attentions.js";
 import { library } from "./library.js";
-import { $, drawMenu, make, offer, say, twoPlaces } from "./page.js";
+import { $, drawMenu, make, offer, onSlide, say, twoPlaces, write } from "./page.js";
 import { readShown, writeShown } from "./addresses.js";
 import { calm, LAST_STEP, OneRow } from "./one_row.js";
 import { rowOfExample, rowOfModel } from "./row_telling.js";
@@ -31,7 +31,7 @@ export const Row = {
         Row.change({ text: [...Row.text.slice(0, -1), asked.dataset.ask] });
       }
     };
-    $("row_strength").oninput = () => Row.change({ strength: Number($("row_strength").value) });
+    onSlide($("row_strength"), (strength) => Row.change({ strength }));
     $("row_model").onchange = () => {
       Row.take(new URLSearchParams({ row: $("row_model").value }));
       Row.begin();
@@ -55,6 +55,7 @@ export const Row = {
   },
 
   take(words) { // What an address says.
+    say("");
     const name = words.get("row");
     if (has(library, name)) {
       const asked = readShown(words, name);
@@ -80,6 +81,7 @@ export const Row = {
   },
 
   change(changes) {
+    say(""); // What was wrong before.
     Object.assign(Row, changes);
     Row.draw();
     Row.shell.writeAddress();
@@ -110,11 +112,11 @@ export const Row = {
     if (!shown) {
       offer($("row_names"), ownersIn(text), text[text.length - 1]);
       $("row_strength").value = strength;
-      $("row_strong").textContent = twoPlaces(strength);
+      write($("row_strong"), twoPlaces(strength));
       steps.show(rowOfExample(text, strength));
       return;
     }
-    $("row_text").textContent = shown.model.join(shown.tokens);
+    write($("row_text"), shown.model.join(shown.tokens));
     $("row_all").href = `#${writeShown("model", shown)}`;
     Row.drawWhich();
     steps.show(rowOfModel(shown));
@@ -135,7 +137,7 @@ export const Row = {
         `row&${new URLSearchParams({ letters: tokens.join(" ") })}`]
       : ["These keys are made by hand, to show the arithmetic.", "Now the same in the transformer",
         writeShown("row", { name: "transformer", model, tokens, factors: {}, cell: questionCell(model, tokens) })];
-    $("row_other").replaceChildren(`${told} `, make("a", { href: `#${address}` }, `${link} →`));
+    write($("row_other"), `${told} `, make("a", { href: `#${address}` }, `${link} →`));
   },
 
   drawWhich() { // The menu of rows.
@@ -149,7 +151,7 @@ export const Row = {
       }));
       return make("optgroup", { label: titleOf(id) }, ...options);
     });
-    $("row_which").replaceChildren(...groups);
+    write($("row_which"), ...groups);
     $("row_which").value = JSON.stringify([cell.id, cell.head, cell.row]);
   },
 };

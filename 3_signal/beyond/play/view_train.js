@@ -3,7 +3,7 @@
 import { anySeed, inSlices } from "./measuring.js";
 import { STEPS, Training } from "./training.js";
 import { addModel, library } from "./library.js";
-import { $, announce, enable, make, makeSvg, onPress, short } from "./page.js";
+import { $, announce, enable, make, makeSvg, onPress, say, short, write } from "./page.js";
 import { countingMap, drawScale, paintCounting } from "./heatmap.js";
 import { writeShown } from "./addresses.js";
 
@@ -91,7 +91,7 @@ export const Train = {
   draw() {
     for (const { kind, training, right, at } of Train.pair) {
       paintCounting(Train.maps[kind], training.model, training.model.example, "judged");
-      $(`right_${kind}`).replaceChildren(make("b", {}, right), " of 1,000 right ",
+      write($(`right_${kind}`), make("b", {}, right), " of 1,000 right ",
         make("small", {}, `after ${at.toLocaleString("en")} steps`));
       $(`right_${kind}`).dataset.right = right;
     }
@@ -106,7 +106,7 @@ export const Train = {
       return makeSvg("polyline", { points: places.join(" "),
         class: `${index >= Train.curves.length - 2 ? "now" : "before"} ${kind}` });
     });
-    $("losses").replaceChildren(...lines, ...curves);
+    write($("losses"), ...lines, ...curves);
     const now = Train.curves.slice(-2).filter((curve) => curve.points.length);
     const told = now.map(({ kind, points }) => `${KINDS_OF_TRAINING[kind].short}: loss ` +
       `${short(points[points.length - 1][1])} at step ${points[points.length - 1][0]}`);
@@ -114,6 +114,7 @@ export const Train = {
   },
 
   startTraining() {
+    say(""); // What was wrong before.
     Train.began = performance.now();
     Train.pair = Object.keys(KINDS_OF_TRAINING).map((kind) => {
       const training = new Training(KINDS_OF_TRAINING[kind].factor, anySeed());
@@ -145,7 +146,7 @@ export const Train = {
           Train.measure();
         }
         Train.draw();
-        $("progress").textContent = `Step ${Train.pair[0].training.step.toLocaleString("en")} of 2,000`;
+        write($("progress"), `Step ${Train.pair[0].training.step.toLocaleString("en")} of 2,000`);
         Train.drawnAt = performance.now();
       }
     }
@@ -171,7 +172,7 @@ export const Train = {
     const guessed = Train.guess && at === STEPS ? `You guessed it ${Train.guess}. ` +
       `It ${counts ? "does" : "doesn’t"}: ${right.toLocaleString("en")} of 1,000 right. ` : "";
     Train.guess = "";
-    $("progress").replaceChildren(make("b", {}, guessed), `(${seconds.toFixed(1)} s)`);
+    write($("progress"), make("b", {}, guessed), `(${seconds.toFixed(1)} s)`);
     if (!$("runs").rows.length) {
       const names = ["run", "weights", "steps", "right", "model"];
       $("runs").append(make("tr", {}, ...names.map((text) => make("th", { scope: "col" }, text))));
@@ -181,7 +182,7 @@ export const Train = {
       announce(Train.pair.map((one) =>
         `${KINDS_OF_TRAINING[one.kind].short}: right for ${one.right} of 1,000`).join("; "));
     }
-    $("compare").replaceChildren(make("p", {}, counts ? UNLIKE_ASK : ""),
+    write($("compare"), make("p", {}, counts ? UNLIKE_ASK : ""),
       make("details", {}, make("summary", {}, "What does it show?"), make("p", {}, COMPARISON)));
   },
 
@@ -192,7 +193,7 @@ export const Train = {
     model.step = training.step;
     const name = addModel("trained", {
       title: `trained here: run ${Train.runs}, ${what}, ${model.step} steps`,
-      command: "Trained in this page; it is gone when you close it.",
+      origin: "This one was trained in this page, and is gone when you close it.",
       hint: library[kind === "equal" ? "counting_equal" : "counting"].hint,
       model,
     });

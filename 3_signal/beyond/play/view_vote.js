@@ -3,7 +3,7 @@
 import { range, sum } from "./arrays.js";
 import { anySeed, dice, inSlices, measureRight, usual } from "./measuring.js";
 import { library } from "./library.js";
-import { $, announce, announceSoon, enable, make, onPress, onTyping, say } from "./page.js";
+import { $, announce, announceSoon, enable, make, onPress, onTyping, say, write } from "./page.js";
 import { countingMap, paintCounting } from "./heatmap.js";
 import { writeShown } from "./addresses.js";
 
@@ -146,8 +146,8 @@ export const Vote = {
     if (wrong) {
       return;
     }
-    $("vote_length").textContent = tokens.length === model.length ? ""
-      : `Length: ${tokens.length}. The models have only met ${model.length}.`;
+    write($("vote_length"), tokens.length === model.length ? ""
+      : `Length: ${tokens.length}. The models have only met ${model.length}.`);
     Vote.tokens = tokens;
     Vote.drawMaps();
     if (Vote.shell.view === Vote && (Vote.inClass || Vote.revealed)) {
