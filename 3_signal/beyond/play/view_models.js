@@ -153,8 +153,7 @@ export const Models = {
       $("letters").value = model.join(tokens);
     }
     $("positions").hidden = !model.settings.pos_enc;
-    $("mark").replaceChildren(...tokens.map((token, step) =>
-      make("option", { value: step }, `step ${step}: ${token}`)));
+    write($("mark"), ...tokens.map((token, step) => make("option", { value: step }, `step ${step}: ${token}`)));
     $("mark").value = model.mark;
     Object.values(Models.cards).forEach((card) => card.draw(Models.shown));
     Models.drawAnswers();
