@@ -222,7 +222,7 @@ def rows(weight):
 
 @pytest.mark.parametrize("factor", [1, 0])
 def test_gradients_and_steps_of_adam_are_those_of_keras(page, factor):
-    """With learnt weights, and with equal ones, where no gradient goes through the logits."""
+    """With learnt weights, and with equal ones, where no gradient goes through the scores."""
     page.visit("#train")
     generator = np.random.default_rng(2)
     model = program.load(1).AttentionModel(max_len=10, vocab_size=3, hidden=64)
