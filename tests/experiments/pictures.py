@@ -389,10 +389,12 @@ def draw_model(*rows):
                 draw_arrow(page, (across - 0.5, down - 0.1), (across - 0.12, down - 0.1), INK, width=2.5)
                 across, wide = across - 1.25, 1.5
             middle = down - 0.1 * (kind == "queries")
-            draw_box(page, across, middle, text, INK, wide, 0.65, fill="none")
+            draw_box(page, across, middle, text, INK, wide, 0.65)
             for number, colour in enumerate(content[1]):
                 corner = across - wide / 2 + number * wide / len(content[1]), middle - 0.325
-                page.add_patch(Rectangle(corner, wide / len(content[1]), 0.65, color=colour, alpha=0.5, lw=0))
+                page.add_patch(
+                    Rectangle(corner, wide / len(content[1]), 0.65, color=colour, alpha=0.5, lw=0, zorder=5)
+                )
         if place and rows[place - 1][1] != "attention":
             for across in columns(count):
                 draw_arrow(page, (across, down - 0.36), (across, down - pitch + 0.36), width=2.5)
