@@ -96,7 +96,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
 
-gc.freeze()
+gc.freeze()  # Later collections need not look at what is imported.
 gc.enable()
 
 # --- Data -----------------------------------------------------------------------------------------------
@@ -286,10 +286,11 @@ def draw_losses(losses, path):
 
 def draw_heatmap(title, weights, rows, columns, path):
     """Draw attention weights, float (queries, keys); rows and columns are lists of names."""
-    width = max(0.6 * len(columns), max(map(len, title.split("\n"))) / 7 - 3)  # Room for the longest line.
-    size = np.minimum((width, 0.6 * len(rows)), 14) + (3, 1.8)
-    dpi = min(100, *(1300, 620) / size)  # So a window fits a laptop's screen.
-    figure, axes = plt.subplots(figsize=size, dpi=dpi, layout="constrained")
+    title_width = max(map(len, title.split("\n"))) / 7  # Of its longest line, in inches.
+    width = 3 + min(14, max(0.6 * len(columns), title_width - 3))
+    height = 1.8 + min(14, 0.6 * len(rows))
+    dpi = min(100, 1300 / width, 620 / height)  # So a window fits a laptop's screen.
+    figure, axes = plt.subplots(figsize=(width, height), dpi=dpi, layout="constrained")
     brightest = min(1, max(2 / len(columns), weights.max()))  # Equal weights get the middle colour.
     image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto")
     figure.colorbar(image, label="Weight")
@@ -366,7 +367,7 @@ def fail(message):
 
 
 def main(argv=None):
-    """Train, test and plot; argv is a list of flags, without it those of the command line."""
+    """Train, test and plot; argv is a list of flags, by default those of the command line."""
     args = parse_arguments(argv)
     path = args.savepath / "checkpoint.npz"
     if args.train:

@@ -262,13 +262,12 @@ class Reference(formula.Model):
 
 
 def save_random(path, task, settings):
-    """Save a model with random weights as its program does, and return the Keras model."""
+    """Save a model with random weights as its program does."""
     module, generator = program.load(task), np.random.default_rng(0)
     model = (getattr(module, "AttentionModel", None) or module.Transformer)(**settings)
     for weight in model.weights:
         weight.assign(generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path))
     module.save(model, settings, 1, path)
-    return model
 
 
 @pytest.fixture(scope="session")

@@ -176,8 +176,9 @@ def figures(output):
     plots = map(pathlib.Path, re.findall(r"^Plot saved to (.+)\.$", output, re.MULTILINE))
     for path, number in zip(plots, pyplot.get_fignums(), strict=True):
         drawn[path.stem] = pyplot.figure(number)
-        size = pyplot.imread(path).shape[1::-1]
-        assert size == pytest.approx(150 * drawn[path.stem].get_size_inches(), abs=1)
+        size, inches = pyplot.imread(path).shape[1::-1], drawn[path.stem].get_size_inches()
+        assert size == pytest.approx(150 * inches, abs=1)
+        assert (drawn[path.stem].dpi * inches < (1366, 768)).all()  # Its window fits a laptop's screen.
     return drawn
 
 
@@ -186,9 +187,12 @@ def check_heatmap(axes, weights, rows, columns):
     np.testing.assert_allclose(axes.images[0].get_array(), weights, atol=0.001)
     low, high = axes.images[0].get_clim()
     assert low == 0 and weights.max() - 0.001 <= high <= 1
+    assert axes.figure.axes[-1].get_ylabel() == "Weight"  # Of the colour bar.
     for text in axes.texts:
         column, row = text.get_position()
         assert float(text.get_text()) == pytest.approx(weights[row, column], abs=0.0061)
+        brightness = axes.images[0].to_rgba(weights[row, column])[:3] @ np.array((0.21, 0.72, 0.07))
+        assert abs(brightness - (text.get_color() == "white")) > 0.35  # It can be read.
     assert axes.yaxis_inverted() and not axes.xaxis_inverted()  # The first row is above, as it is printed.
     for axis, names in ((axes.yaxis, rows), (axes.xaxis, columns)):
         ticks = [tick.get_text() for tick in axis.get_ticklabels()]

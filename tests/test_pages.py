@@ -91,16 +91,3 @@ def test_no_page_is_wider_than_a_phone(pages, browser):
         widths[path] = browser.driver.execute_async_script(WIDTH)
     browser.command("Emulation.clearDeviceMetricsOverride")
     assert widths == dict.fromkeys(pages, 390)
-
-
-def test_a_link_to_the_page_to_play_with_opens_its_model(pages, browser):
-    """What a page's link names is chosen, and there is a slider to move."""
-    every = [(path, *link) for path, text in pages.items() for link in links(text)]
-    playing = {((path.parent / goal).as_uri(), place) for path, goal, place in every if "model=" in place}
-    assert playing
-    for address, place in playing:
-        browser.driver.get("about:blank")
-        browser.driver.get(f"{address}#{place}")
-        (model,) = urllib.parse.parse_qs(place)["model"]
-        browser.wait(lambda model=model: browser.value("models_menu") == model)
-        assert any(slider.is_displayed() for slider in browser.all("[type=range]")), place

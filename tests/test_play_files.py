@@ -27,15 +27,6 @@ def described(path, settings=None, **changes):
     return rewritten(path, description=json.dumps(description))
 
 
-def shortened(path):
-    """Return the bytes of a checkpoint whose query lacks its last number, against its header."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(file, "w") as archive:
-        for name in whole.namelist():
-            archive.writestr(name, whole.read(name)[: -4 if name == "query.npy" else None])
-    return file.getvalue()
-
-
 def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page):
     """The line names the file, and of a model of an edited program what is strange about it."""
     page.visit("#model=counting")
@@ -51,7 +42,6 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page
         whole[:400] + bytes([whole[400] ^ 1]) + whole[401:]: "",
         whole.replace(b"PK\x01\x02", b"PK\x01\x03", 1): "",  # Where the list of files begins.
         archive.getvalue(): "",
-        shortened(saved): "query",
         compressed.getvalue(): "compress",
         rewritten(saved, description=None): "",
         rewritten(saved, description="{"): "",
@@ -81,17 +71,6 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page
         assert "model.npz" in message and "\n" not in message and named in message
         assert page.seen() == before | {"message": message}
     assert page.js("return window.executed") is None
-
-
-def test_a_file_that_another_tool_stored_by_columns_is_the_same_model(tmp_path, page):
-    saved, path = CHECKPOINTS["signal_pos_enc"], tmp_path / "model.npz"
-    arrays = {name: np.asfortranarray(array) for name, array in np.load(saved).items()}
-    path.write_bytes(rewritten(saved, **arrays))
-    page.visit("#model=signal_pos_enc")
-    before = page.seen()
-    assert page.open(path) == ""
-    page.wait(lambda: page.value("models_menu") == "own_1")
-    assert page.seen() == before
 
 
 def test_what_a_training_saved_is_opened_and_its_address_asks_for_it_again(trained, page):

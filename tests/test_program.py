@@ -70,8 +70,10 @@ def check_test(task, savepath, output):
         columns = [f"{letter}\n{step}".replace(" ", "␣") for step, letter in enumerate(letters)]
         figures = program.figures(output)
         maps = [axes for figure in figures.values() for axes in figure.axes if axes.images]
-        for axes, by_formula in zip(maps, weights, strict=True):
+        for layer, (axes, by_formula) in enumerate(zip(maps, weights, strict=True)):
             program.check_heatmap(axes, by_formula, rows, columns)
+            assert "ttends to" in axes.get_xlabel() and "step" in axes.get_ylabel()
+            assert task != 3 or layer == 0 or axes.get_title() == f"Encoder layer {layer}"
             about = axes.get_title().split("\n")[1:]  # A picture of the encoder is about no answer.
             assert about[-2:] in ([f"Prediction: {prediction[0]}", f"Truth: {truth[0]}"], [])
             if task == 2:  # Those who attend are those who are attended to.

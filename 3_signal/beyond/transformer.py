@@ -131,7 +131,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
 
-gc.freeze()
+gc.freeze()  # Later collections need not look at what is imported.
 gc.enable()
 
 # --- Data -----------------------------------------------------------------------------------------------
@@ -316,8 +316,8 @@ def test(args, model):
     """Print the model's answers to one text, its attention and its accuracy; --plot draws attention."""
     generator = np.random.default_rng(args.seed).spawn(1)[0]  # Not the texts of the training.
     known = vocabulary(args.pairs)
-    text = [known[number] for number in next_batch(generator, args.pairs, introduced=args.pairs)]
-    text = args.input or text
+    numbers = next_batch(generator, args.pairs, introduced=args.pairs)
+    text = args.input or [known[number] for number in numbers]
     right = answers(text)
     print(f"\nText: \n{' '.join(text)}")
     words = text[: max(right) + 1]  # Up to the last question.
@@ -380,15 +380,15 @@ def draw_losses(losses, path):
 def draw_heads(title, heads, words, path):
     """Draw attention weights, float (heads, words, words), two heads side by side."""
     columns = min(2, len(heads))
-    lines = math.ceil(len(heads) / columns)
+    rows = math.ceil(len(heads) / columns)
     side = 0.25 * max(9, len(words)) + 1.5  # Of a heatmap, in inches.
-    size = np.array((columns * side + 1, lines * side + 0.5))
-    dpi = min(100, *(1300, 620) / size)  # So a window fits a laptop's screen.
-    figure = plt.figure(figsize=size, dpi=dpi, layout="constrained")
+    width, height = columns * side + 1, rows * side + 0.5
+    dpi = min(100, 1300 / width, 620 / height)  # So a window fits a laptop's screen.
+    figure = plt.figure(figsize=(width, height), dpi=dpi, layout="constrained")
     figure.suptitle(title)
     names = [f"{place}: {word}" for place, word in enumerate(words)]
     for head, weights in enumerate(heads, start=1):
-        axes = figure.add_subplot(lines, columns, head, title=f"Head {head}")
+        axes = figure.add_subplot(rows, columns, head, title=f"Head {head}")
         earlier = np.tri(len(words), dtype=bool)
         image = axes.imshow(np.where(earlier, weights, np.nan), vmin=0, vmax=1)  # Later words stay empty.
         axes.set_xticks(range(len(words)), names, rotation=90)
@@ -461,7 +461,7 @@ def fail(message):
 
 
 def main(argv=None):
-    """Train, test and plot; argv is a list of flags, without it those of the command line."""
+    """Train, test and plot; argv is a list of flags, by default those of the command line."""
     args = parse_arguments(argv)
     path = args.savepath / "transformer.npz"
     if args.train:

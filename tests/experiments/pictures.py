@@ -195,18 +195,6 @@ def two_arrows():
         plane.set_xlabel(f"3 · {first} + 1 · {second}\n= {short(np.dot(query, key))}", linespacing=1.5)
 
 
-def draw_bars(plane, heights, names, colour):
-    """Draw bars with their heights as numbers and their names below."""
-    bars = plane.bar(range(len(heights)), heights, 0.75, color=colour)
-    texts = [f"{height:,.0f}" if height > 100 else short(height) for height in heights]
-    plane.bar_label(bars, texts, padding=6)
-    plane.set_xticks(range(len(names)), names)
-    plane.set_yticks(())
-    plane.tick_params(length=0)
-    plane.margins(y=0.25)
-    plane.spines[["top", "left", "right"]].set_visible(False)
-
-
 def softmax():
     """Draw what softmax makes of four dot products in 64 dimensions, as they are and divided by √64."""
     _, planes = pyplot.subplots(2, 3, figsize=(16, 9.4), layout="constrained")
@@ -214,9 +202,14 @@ def softmax():
     for row, scores, name in zip(planes, np.array([(16, 8, 0, -8), (2, 1, 0, -1)]), names):
         numbers = {name: scores, "exp": np.exp(scores), "weight": formula.softmax(scores)}
         for plane, (title, heights) in zip(row, numbers.items()):
-            draw_bars(plane, heights, (), WEIGHT if title == "weight" else LINE)
-            plane.set_title(title, weight="bold", color=WEIGHT if title == "weight" else INK, pad=18)
+            bars = plane.bar(range(4), heights, 0.75, color=WEIGHT if title == "weight" else LINE)
+            texts = [f"{height:,.0f}" if height > 100 else short(height) for height in heights]
+            plane.bar_label(bars, texts, padding=6)
+            plane.set(xticks=(), yticks=())
+            plane.margins(y=0.25)
+            plane.spines[["top", "left", "right"]].set_visible(False)
             plane.spines["bottom"].set_position("zero")
+            plane.set_title(title, weight="bold", color=WEIGHT if title == "weight" else INK, pad=18)
 
 
 # The example of Task 2: a word is a woman, an action, Anna; it asks who, asks what; W_V passes on the rest.

@@ -179,8 +179,8 @@ def prefers(model):
         ("those of the counts", states[:, 3], means[None]),
         ("the difference step's own", means[None, 3], states),
     ):
-        scores = (asking[:, None] * asked).sum(axis=-1)
-        more = scores[rows, larger] > scores[rows, 1 - larger]
+        products = (asking[:, None] * asked).sum(axis=-1)  # Scores, not yet divided.
+        more = products[rows, larger] > products[rows, 1 - larger]
         measured[name] = [np.average(more[differ], weights=cases().chances[differ])]
     return measured
 

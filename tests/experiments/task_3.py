@@ -17,29 +17,13 @@ setup = functools.partial(edits.Setup, TASK, flags="--pos_enc")
 PLAIN, POSITIONS, ONE_STEP = setup(flags=""), setup(), setup(flags="--pos_enc --steps 1")
 LOOKING = setup(flags=BARE)
 BESIDE = {"Task 3": (PLAIN, TWENTY), "Task 3 `--pos_enc`": (POSITIONS, FORTY)}
-TABLES = {  # The tables of what is right: what the page calls a row, what is trained, and the seeds.
-    "With order and without": {
-        "without `--pos_enc`": (PLAIN, TEN),
-        "`--pos_enc`, twenty runs": (POSITIONS, TWENTY),
-    },
-    "Equal weights from the start": {
-        "as it is, twenty runs": (POSITIONS, TWENTY),
-        "A: equal weights in the encoder": (setup("A"), TEN),
-        "B: equal weights in the decoder": (setup("B"), TEN),
-    },
-    f"Without an encoder layer, `{BARE}`": {
-        "learnt weights": (LOOKING, TEN),
-        "B: equal weights from the start": (setup("B", flags=BARE), TEN),
-        "F: six times the weight for the first letter, from the start": (setup("F", flags=BARE), TEN),
-    },
+NO_ENCODER = {  # What the page calls a row, what is trained, and the seeds.
+    "learnt weights": (LOOKING, TEN),
+    "B: equal weights from the start": (setup("B", flags=BARE), TEN),
+    "F: six times the weight for the first letter, from the start": (setup("F", flags=BARE), TEN),
 }
 STEPS = {"after one training step": (ONE_STEP, TEN), "after 2,000, twenty runs": (POSITIONS, TWENTY)}
-LAYERS = {
-    "one": (POSITIONS, TEN),
-    "three": (setup(flags="--pos_enc --enc_layers 3"), TEN),
-    "six": (setup(flags="--pos_enc --enc_layers 6"), TEN),
-}
-SETUPS = [row for rows in (BESIDE, *TABLES.values(), STEPS, LAYERS) for row in rows.values()]
+SETUPS = [row for rows in (BESIDE, NO_ENCODER, STEPS) for row in rows.values()]
 SETUPS.append((POSITIONS, FRESH))
 
 
@@ -50,20 +34,11 @@ def report():
     measuring.table("The bound without order and without a mask", ["", "right", "loss"], [row])
     head, groups = ["", "this project: right"], edits.groups(BESIDE)
     measuring.compare("Beside the original", head, groups, accuracy, "%", each=True)
-    for title, rows in TABLES.items():
-        measuring.compare(title, ["", "right"], edits.groups(rows), accuracy, "%", each=True)
+    title, groups = f"Without an encoder layer, `{BARE}`", edits.groups(NO_ENCODER)
+    measuring.compare(title, ["", "right"], groups, accuracy, "%", each=True)
     print_positions(TWENTY)
     head = ["", "like it / another", "decoder on the signal"]
     measuring.compare("The signal's row", head, edits.groups(STEPS), signal_row, *["{:.2f}"] * 2)
-    changed = {"nothing": {}, "decoder: equal weights": {"attention": 0}}
-    changed["encoder: equal weights"] = {"encoder_layer_1/attention": 0}
-    models = edits.models(POSITIONS, TWENTY)
-
-    def with_each(model):
-        return {name: [100 * right_with(model, factors)] for name, factors in changed.items()}
-
-    head = ["changed, twenty runs", "median and range"]
-    measuring.compare_cases("Changed after the training", head, models, with_each, "{:.1f}")
     equal = [right_with(model, {"attention": 0}) for model in edits.models(LOOKING, TEN)]
     rows = [["the same models, tested with equal weights", measuring.summary(equal, "%")]]
     rows += [["the bound for equal weights", f"{most:.2%}"]]
@@ -89,13 +64,7 @@ def report_mark():
     measuring.table("The mark is moved", head, rows)
 
 
-def report_layers():
-    """Print what one, three and six encoder layers do."""
-    head = ["encoder layers", "right", "weight on the signal", "made equal"]
-    measuring.compare("More layers", head, edits.groups(LAYERS), look, "%", "{:.2f}", "%", each=True)
-
-
-REPORTS = {"task_3": report, "task_3_mark": report_mark, "task_3_layers": report_layers}
+REPORTS = {"task_3": report, "task_3_mark": report_mark}
 
 
 def bound(max_len=10, vocab_size=3):
@@ -180,9 +149,3 @@ def signal_row(model):
     different = weights[~like].mean()
     like[:, 0] = False
     return weights[like].mean() / different, decoder.numpy()[:, 0, 0].mean()
-
-
-def look(model):
-    """Return what is right, the decoder's mean weight on the signal, and what is right if it is equal."""
-    on_signal = model(measuring.new_data(TASK).inputs)[1].numpy()[:, 0, 0].mean()
-    return *accuracy(model), on_signal, right_with(model, {"attention": 0})

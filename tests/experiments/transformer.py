@@ -1,6 +1,5 @@
 """The transformer: where a transformer must look, and what it does where it looks."""
 
-import collections
 import functools
 import math
 import types
@@ -42,17 +41,15 @@ SETUPS = [row for rows in (*TABLES.values(), HEADS) for row in rows.values()]
 def guesser(pairs):
     """Return the share of first questions right, if the answer is the pet that occurs most often.
 
-    Each of the pairs has one of 2 * pairs pets. Counted exactly: one pet after the other chooses its pairs.
+    Each of the pairs has one of 2 * pairs pets. In how many ways no pet has more than `most` of the pairs is
+    a coefficient of (1 + x + x² / 2! + … + x^most / most!)^(2 * pairs), times pairs!.
     """
-    ways = collections.Counter({(0, 0): 1})  # (pairs that have a pet, most of one pet) to the number of ways.
-    for _ in range(2 * pairs):
-        following = collections.Counter()
-        for (taken, most), number in ways.items():
-            for more in range(pairs - taken + 1):
-                following[taken + more, max(most, more)] += number * math.comb(pairs - taken, more)
-        ways = following
-    tables = {most: number for (taken, most), number in ways.items() if taken == pairs}
-    return sum(most * number for most, number in tables.items()) / pairs / sum(tables.values())
+    expected, pets = 1.0, 2 * pairs  # Some pet has at least one pair.
+    for most in range(1, pairs):
+        terms = [1 / math.factorial(power) for power in range(most + 1)]
+        ways = math.factorial(pairs) * np.polynomial.polynomial.polypow(terms, pets)[pairs]
+        expected += 1 - ways / pets**pairs  # How probable it is that some pet has more.
+    return expected / pairs
 
 
 def lowest_loss(pairs):
