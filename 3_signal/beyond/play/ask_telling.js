@@ -36,9 +36,9 @@ function ofTheQuestion({ row, from, to }, { tokens, moves, equal, weights, answe
   } else if (target === answer && answer !== earlier.answer) {
     told = `It says ${target}, because you made it look there.`;
   }
-  const others = equal ? "; their other weights are equal" : "; nothing else has changed";
+  const others = moves.length === 1 ? "; nothing else has changed" : "";
   return [strong(told), ` All heads of the last layer take from ${target} what they took from ${source}` +
-    `${moves.length === 1 ? others : ""}.`];
+    `${equal ? "; the weights that you haven’t moved are equal" : others}.`];
 }
 
 function ofThePet({ row, from, to }, { tokens, last, weights, answer, earlier }) {
