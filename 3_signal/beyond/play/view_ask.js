@@ -79,7 +79,7 @@ export const Ask = {
     if (!isThere) {
       Ask.shell.missing(name);
     } else if (!follows) {
-      say("The address holds a text that this model cannot be asked about.");
+      say("The address cannot be followed: this model cannot be asked that.");
     }
   },
 
