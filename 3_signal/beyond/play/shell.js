@@ -146,7 +146,7 @@ function linkPages() {
   const pages = online ? places.flatMap(([address, text], index) => [index ? ", " : ": ", link(address, text)]) : [];
   $("links").replaceChildren("This page belongs to ", link("../../", "attention-primer"),
     ", an introduction to attention with programs to run", ...pages,
-    ". It is on GitHub, as is greentfrapp’s original, of the same name.");
+    ". It’s on GitHub, as is greentfrapp’s original.");
   $("home").replaceChildren(link("../../", "attention-primer"));
 }
 

@@ -133,7 +133,6 @@ export const Models = {
     const { command, origin } = library[name];
     $("origin").replaceChildren(...(origin ? [origin] : ["This one was trained by ", make("code", {}, command)]));
     $("kind").textContent = isText ? "Words, of" : "Letters, of";
-    $("usual").textContent = isText ? "Usual words" : "Usual letters";
     $("known").textContent = model.known;
     $("controls").classList.toggle("words", isText);
     $("accuracy").textContent = "";
