@@ -234,7 +234,7 @@ export const Ask = {
     write($("ask_title"), asking);
     const right = Ask.model.answers(Ask.tokens)[Ask.last];
     const wrong = Ask.answer !== right;
-    const looks = !wrong && !Ask.equal && Ask.moves.length === 0;
+    const looks = !wrong && Ask.moves.length === 0 && looked === Ask.tokens.indexOf(asking) + 1;
     $("ask_looks").style.visibility = looks ? "visible" : "hidden"; // Its place stays.
     write($("ask_answer"), Ask.answer);
     $("ask_answer").dataset.answer = Ask.answer;
