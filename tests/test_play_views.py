@@ -214,7 +214,7 @@ def test_ask_on_a_phone_by_finger(page):
     asked.says(("block_1/attention", 5, 4, 2))
 
 
-def test_ask_shows_all_heads_and_any_transformer(page, tmp_path):
+def test_ask_shows_any_transformer(page, tmp_path):
     """A file of another size, dropped onto the view; the whole model opens with the same text."""
     path = tmp_path / "mine.npz"
     browser.save_random(path, "transformer", {"pairs": 2, "hidden": 24, "layers": 3, "heads": 3})
@@ -227,8 +227,6 @@ def test_ask_shows_all_heads_and_any_transformer(page, tmp_path):
     start = int(np.argmax(page.js(ASKED)["weights"]))
     asked.arc(start).send_keys(Keys.HOME)
     asked.says(*[(start, 1)] * (start != 1))
-    page.one("#ask_more summary").click()
-    page.wait(lambda: len(page.all("#ask_heads figure")) == 9)
     text = page.js(ASKED)["words"]
     page.find("ask_own").click()
     page.wait(lambda: page.seen()["shown"] == "model")
@@ -288,16 +286,14 @@ def test_row_shows_an_example_step_by_step(page):
 
 def test_row_shows_what_was_asked_by_hand_and_in_the_transformer(page):
     page.visit("#ask&letters=Cleo+hen+Anna+owl+Dan+hen+Ben+cat+Anna")
-    page.one('[data-arc="3"]').send_keys(Keys.ARROW_LEFT)
-    page.find("ask_on").send_keys(Keys.ENTER)
-    page.wait(lambda: page.seen()["shown"] == "row")
-    assert "row=transformer&letters=Cleo" in page.link
-    weights = np.array(page.js(LINES, "#row_steps"))[:, -1]
-    assert weights.argmax() == 3 and weights[3] > 0.9
-    page.one("#row_other a").click()
+    page.find("ask_step").send_keys(Keys.ENTER)
     page.wait(lambda: chips(page) == ["hen", "owl", "hen", "cat"])
     assert int(np.argmax(page.js(LINES, "#row_steps"), axis=0)[-1]) == 1
     assert page.js(MEAN) == [0.28, 0.57, 0.14]  # Two hens are one value.
+    page.one("#row_other a").click()
+    page.wait(lambda: "row=transformer&letters=Cleo" in page.link)
+    weights = np.array(page.js(LINES, "#row_steps"))[:, -1]
+    assert weights.argmax() == 3 and weights[3] > 0.9
     page.visit("#row=cleo")
     assert int(np.argmax(page.js(LINES, "#row_steps"), axis=0)[-1]) == 2
 

@@ -120,23 +120,3 @@ export function firstLines(stage, weights, keyed, owner, hand) {
     return makeSvg("path", { class: isKey ? "first mine" : "first", d, "stroke-width": 0.35 * rem * weight });
   }));
 }
-
-export function pictureOfHead(tokens, weights, rows, isLast) { // Small, with the lines of some rows.
-  const count = tokens.length;
-  const picture = makeSvg("svg", { viewBox: `0 0 ${20 * count} 112`, "aria-hidden": "true" });
-  for (const row of rows) {
-    weights[row].forEach((weight, place) => {
-      const [start, end] = [20 * row + 10, 20 * place + 10];
-      const top = 62 - (60 * Math.abs(row - place)) / count;
-      if (weight > 0.01 && place !== row) {
-        picture.append(makeSvg("path", { class: isLast ? "arc" : "first", "stroke-width": 7 * weight,
-          d: curve([start, 68], [end, 68], [[start, top], [end, top]]) }));
-      }
-    });
-  }
-  tokens.forEach((token, place) => {
-    const transform = `translate(${20 * place + 14} 74) rotate(-90)`;
-    picture.append(makeSvg("text", { transform, "text-anchor": "end" }, token));
-  });
-  return picture;
-}

@@ -17,7 +17,7 @@ export function whatHappens(ask, right) {
     return move.row === last ? ofTheQuestion(move, ask) : ofThePet(move, ask);
   }
   if (equal) {
-    return [strong(`It has learnt to choose, so now it can only guess, and says ${answer}.`),
+    return [strong(`With equal weights it says ${answer}.`),
       right === undefined ? "" : ` It’s right in ${right} of 1,000 new texts.`];
   }
   const looked = largest(weights);
@@ -38,7 +38,7 @@ function ofTheQuestion({ row, from, to }, { tokens, moves, equal, weights, answe
   }
   const others = moves.length === 1 ? "; nothing else has changed" : "";
   return [strong(told), ` All heads of the last layer take from ${target} what they took from ${source}` +
-    `${equal ? "; their other weights are equal" : others}.`];
+    `${equal ? "; the weights that you haven’t moved are equal" : others}.`];
 }
 
 function ofThePet({ row, from, to }, { tokens, last, weights, answer, earlier }) {
@@ -60,5 +60,5 @@ export function whatToDoNext({ tokens, last, keyed, owner }) {
   const opening = `A pet doesn’t know by itself whose it is. In an earlier layer, ${tokens[keyed]} looks at ` +
     `${tokens[owner]}, by the `;
   return keyed === 1 ? [opening, line, ". No other name stands before it."]
-    : [opening, line, `. Drag that to another name: does ${tokens[last]} still find ${tokens[keyed]}?`];
+    : [opening, line, `. Drag that to another name: what does ${tokens[last]} find then?`];
 }

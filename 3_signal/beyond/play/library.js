@@ -17,8 +17,7 @@ const BUILT_IN = {
     counting_equal: {
       title: "counts letters, trained with equal weights",
       command: "1_counting-letters, edit A: --train --seed 1",
-      hint: "Its weights were equal throughout its training, and it counts. Move the slider to 1, and its heatmap is as " +
-        "bright as a learnt one.",
+      hint: "Its weights were equal throughout its training. Move the slider to 1: how bright is its heatmap then?",
       trainedFactor: 0,
     },
     counting_fixed: {

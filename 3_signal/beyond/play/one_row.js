@@ -1,7 +1,7 @@
 // One row of attention, step by step: compared, scaled, multiplied into weights, averaged
 
 import { range, sum } from "./arrays.js";
-import { computeRow, mostImportant } from "./row.js";
+import { computeRow } from "./row.js";
 import { make, makeSvg, onResize, share, short, sizeOf, twoPlaces, write } from "./page.js";
 
 const STEPS_OF_A_ROW = [ // What the buttons say, and the step at which what they say is done.
@@ -298,7 +298,8 @@ export class OneRow {
       return;
     }
     const products = this.row.products[chosen];
-    const places = mostImportant(products, 4);
+    const farthest = (one, other) => Math.abs(products[other]) - Math.abs(products[one]); // From 0.
+    const places = range(products.length).sort(farthest).slice(0, 4);
     const rest = this.row.dots[chosen] - sum(places.map((place) => products[place]));
     const line = (name, product, ...factors) => make("tr", {}, make("th", { scope: "row" }, name),
       ...(factors.length ? factors : [make("td", { colSpan: 4 })]), make("td", {}, twoPlaces(product)));

@@ -63,10 +63,6 @@ export function verdict(answer, right) {
   return make("span", { className: good ? "right" : "wrong" }, good ? "✓ right" : `✗ should be ${right}`);
 }
 
-export function tell(right, model, length) {
-  return `Right for ${right.toLocaleString("en")} of 1,000 ${model.describe(length)}.`;
-}
-
 // --- What is said: to everybody, or to who does not see the page
 
 export function say(text) {

@@ -1,6 +1,6 @@
 // One row of attention: one query, its keys and values
 
-import { range, softmax, sum, transpose } from "./arrays.js";
+import { softmax, sum, transpose } from "./arrays.js";
 
 // Return what a row computes, from its query (depth) to the weighted mean. Where scores are given, nothing is
 // compared; where weights are, they are those that softmax gave, moved by hand.
@@ -17,10 +17,4 @@ export function computeRow({ query, keys, values, factor = 1, scores = null, wei
     products, dots, scaled, multiplied, exponentials, computed, parts, weights: given,
     total: sum(exponentials), mean: transpose(parts).map(sum),
   };
-}
-
-export function mostImportant(products, count) { // Return the places of the products that are farthest from 0.
-  const order = range(products.length).sort((one, other) => Math.abs(products[other]) -
-    Math.abs(products[one]));
-  return order.slice(0, count);
 }

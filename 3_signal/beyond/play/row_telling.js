@@ -5,7 +5,7 @@ import { has } from "./refusing.js";
 import { FIXED } from "./models.js";
 import { computeRow } from "./row.js";
 import { axesOf, ownersIn } from "./attentions.js";
-import { short, twoPlaces } from "./page.js";
+import { share, short, twoPlaces } from "./page.js";
 import { sameRow } from "./hand.js";
 
 function sentences(opening, comparing, scaling, total, result, byHand = "") { // One for each step of a row.
@@ -32,15 +32,14 @@ export function rowOfExample(text, strength) {
     gives, pets };
   const { total, mean } = computeRow(source);
   const pet = gives[owners.indexOf(asked)];
-  const [most, second = 0] = [...mean].sort((one, other) => other - one);
-  const found = most === mean[pets.indexOf(pet)] && most > 2 * second;
-  const larger = strength < 4 ? ` With a larger query, it would be nearly all ${pet}.` : "";
+  const part = mean[pets.indexOf(pet)];
+  const larger = part < 0.9 ? ` With a larger query, it would be nearly all ${pet}.` : "";
   source.told = sentences(
     `${asked}’s pet? Each row is a pet: its key says whose it is, its value which.`,
     `Compare: multiply query and key, place by place, and add up. Only ${asked}’s key has its 1 where the query ` +
       `has ${twoPlaces(strength)}.`,
     `Scale: divide by √${owners.length}, because there are ${owners.length} numbers.`,
-    total, found ? `It’s mostly ${pet}.${larger}` : "Nobody could say whose pet was asked for.");
+    total, `${share(part)} of it is ${pet}.${larger}`);
   return source;
 }
 

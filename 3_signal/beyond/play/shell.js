@@ -145,7 +145,8 @@ function linkPages() {
     ["transformer.html", "the transformer"], ["did_it_need_to_choose.html", "the last chapter"]];
   const pages = online ? places.flatMap(([address, text], index) => [index ? ", " : ": ", link(address, text)]) : [];
   $("links").replaceChildren("This page belongs to ", link("../../", "attention-primer"),
-    ", an introduction to attention with programs to run", ...pages, ".");
+    ", an introduction to attention with programs to run", ...pages,
+    ". It’s on GitHub, as is greentfrapp’s original.");
   $("home").replaceChildren(link("../../", "attention-primer"));
 }
 

@@ -4,12 +4,12 @@
 import { largest, range } from "./arrays.js";
 import { has } from "./refusing.js";
 import { anySeed, dice, inSlices, measureRight, usual } from "./measuring.js";
-import { headsOf, ownersIn, questionCell } from "./attentions.js";
+import { headsOf, ownersIn } from "./attentions.js";
 import { library } from "./library.js";
 import { $, announce, isPaper, make, makeSvg, offer, onResize, percent, say, share, verdict, write } from "./page.js";
 import { Hand, moved } from "./hand.js";
 import { readable, readMove, writeMove, writeShown } from "./addresses.js";
-import { FAINT, firstLines, lastLines, LEAST, measureStage, pictureOfHead, remInPixels } from "./ask_geometry.js";
+import { FAINT, firstLines, lastLines, LEAST, measureStage, remInPixels } from "./ask_geometry.js";
 import { whatHappens, whatToDoNext } from "./ask_telling.js";
 
 const EASE = 350; // Milliseconds that a change takes.
@@ -61,7 +61,6 @@ export const Ask = {
     }, { passive: false });
     stage.addEventListener("keydown", Ask.press);
     onResize(stage.parentNode, () => Ask.draw());
-    $("ask_more").ontoggle = Ask.drawHeads;
   },
 
   open(words) {
@@ -80,7 +79,7 @@ export const Ask = {
     if (!isThere) {
       Ask.shell.missing(name);
     } else if (!follows) {
-      say("The address holds a text that this model cannot be asked about.");
+      say("The address cannot be followed: this model cannot be asked that.");
     }
   },
 
@@ -147,7 +146,7 @@ export const Ask = {
 
   announce() {
     announce(`${Ask.tokens[Ask.last]}: ${Ask.answer}, ${percent(Math.max(...Ask.chances[Ask.last]))}. ` +
-      $("ask_tells").textContent);
+      $("ask_told").textContent);
   },
 
   otherPets() { // Other pets for the same names, no pet twice.
@@ -180,7 +179,6 @@ export const Ask = {
     }
     Ask.drawWords();
     Ask.drawChances();
-    Ask.drawHeads();
     Ask.tell();
     Ask.ease();
   },
@@ -229,8 +227,6 @@ export const Ask = {
     const owned = Math.max(...Ask.firstWeights()[Ask.keyed]);
     knob.setAttribute("aria-valuetext", `${Ask.tokens[owner]}, weight ${share(owned)}`);
     offer($("ask_names"), ownersIn(Ask.tokens), asking);
-    const cell = questionCell(Ask.model, Ask.tokens);
-    $("ask_on").href = `#${writeShown("row", { ...Ask, factors: {}, moves: [], cell })}`;
     $("ask_step").href = `#row&${new URLSearchParams({ letters: Ask.tokens.join(" ") })}`;
     $("ask_own").href = `#${writeShown("model", Ask)}`;
     $("ask_whose").hidden = Ask.name === "transformer";
@@ -238,7 +234,7 @@ export const Ask = {
     write($("ask_title"), asking);
     const right = Ask.model.answers(Ask.tokens)[Ask.last];
     const wrong = Ask.answer !== right;
-    const looks = !wrong && !Ask.equal && Ask.moves.length === 0;
+    const looks = !wrong && Ask.moves.length === 0 && looked === Ask.tokens.indexOf(asking) + 1;
     $("ask_looks").style.visibility = looks ? "visible" : "hidden"; // Its place stays.
     write($("ask_answer"), Ask.answer);
     $("ask_answer").dataset.answer = Ask.answer;
@@ -307,9 +303,8 @@ export const Ask = {
   },
 
   tell() {
-    write($("ask_tells"), ...whatHappens(Ask, Ask.right[Ask.name]));
+    write($("ask_told"), ...whatHappens(Ask, Ask.right[Ask.name]));
     write($("ask_owner"), ...whatToDoNext(Ask));
-    $("ask_on").hidden = Ask.moves.length === 0;
   },
 
   ease() { // Let what is drawn go to what is, in small steps.
@@ -377,31 +372,6 @@ export const Ask = {
     const weights = Ask.firstWeights()[Ask.keyed];
     const place = largest(weights);
     return place % 2 === 0 && weights[place] > FAINT ? place : -1;
-  },
-
-  drawHeads() { // On request: what all heads of all layers do, small.
-    if (!$("ask_more").open) {
-      return;
-    }
-    const names = Ask.model.layerNames;
-    const layers = names.map((name, layer) => {
-      const isLast = layer === names.length - 1;
-      const rows = isLast ? [Ask.last] : range(Ask.last).filter((place) => place % 2);
-      const heads = Ask.seen[name].heads.map((head, number) => {
-        const above = number === (isLast ? headsOf(Ask.model).finds : layer === 0 ? headsOf(Ask.model).owns : -1);
-        const place = largest(head.weights[Ask.last]);
-        const owned = rows.filter((row) => largest(head.weights[row]) === row - 1).length;
-        const told = isLast ? `mostly ${Ask.tokens[place]}, ${share(head.weights[Ask.last][place])}`
-          : `${owned} of ${rows.length} look at their owner`;
-        return make("figure", { className: above ? "above" : "" },
-          pictureOfHead(Ask.tokens, head.weights, rows, isLast),
-          make("figcaption", {}, `Head ${number + 1}${above ? ", as above" : ""}: ${told}`));
-      });
-      const title = isLast ? `Layer ${layer + 1}: what ${Ask.tokens[Ask.last]} attends to, at the end`
-        : `Layer ${layer + 1}: what each pet attends to`;
-      return make("div", {}, make("p", {}, title), make("div", { className: "figures" }, ...heads));
-    });
-    write($("ask_heads"), ...layers);
   },
 
   // --- Moving weight: with a pointer, or with the arrow keys on a knob

@@ -5,7 +5,7 @@ import { has } from "./refusing.js";
 import { anySeed, dice, inSlices, measureRight, usual } from "./measuring.js";
 import { firstCell, orderOf } from "./attentions.js";
 import { library } from "./library.js";
-import { $, announce, drawMenu, make, onTyping, percent, say, tell, verdict, write } from "./page.js";
+import { $, announce, drawMenu, make, onTyping, percent, say, verdict, write } from "./page.js";
 import { Hand, moved, sameRow } from "./hand.js";
 import { readShown, writeShown } from "./addresses.js";
 import { AttentionCard } from "./attention_card.js";
@@ -133,7 +133,6 @@ export const Models = {
     const { command, origin } = library[name];
     $("origin").replaceChildren(...(origin ? [origin] : ["This one was trained by ", make("code", {}, command)]));
     $("kind").textContent = isText ? "Words, of" : "Letters, of";
-    $("usual").textContent = isText ? "Usual words" : "Usual letters";
     $("known").textContent = model.known;
     $("controls").classList.toggle("words", isText);
     $("accuracy").textContent = "";
@@ -190,8 +189,8 @@ export const Models = {
     Models.timer = setTimeout(() => {
       Models.stopMeasuring = inSlices(measureRight(model, tokens.length, factors), 8, (right) => {
         $("accuracy").dataset.right = right;
-        $("accuracy").textContent = tell(right, model, tokens.length) +
-          (moves.length ? " This is without the weight that you moved." : "");
+        $("accuracy").textContent = `Right for ${right.toLocaleString("en")} of 1,000 ` +
+          model.describe(tokens.length) + (moves.length ? ". This is without the weight that you moved." : ".");
         $("accuracy").className = "quiet";
         if (Models.shell.view === Models) {
           announce(`${Models.told}. ${$("accuracy").textContent}`);

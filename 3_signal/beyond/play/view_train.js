@@ -31,8 +31,8 @@ const KINDS_OF_TRAINING = { // What multiplies the scores, and what is said of i
 const MEASURED_EVERY = 500; // Milliseconds: measuring takes time that the training could have.
 const DRAWN_EVERY = 100;
 
-const UNLIKE_ASK = "A model that is trained with equal weights counts. The one in Ask has learnt to choose, so when " +
-  "its weights are made equal, it guesses.";
+const UNLIKE_ASK = "Trained with equal weights, this model counts. The one in Ask has learnt to choose, so when its " +
+  "weights are made equal, it is usually wrong.";
 const COMPARISON = "If the model with equal weights counts, the task does not need others. Had it failed, that alone " +
   "would prove nothing, because it might only train badly. Runs differ, so train a few before you say which kind is " +
   "better.";
