@@ -640,8 +640,9 @@ def heads():
     In layer 1 that in which pets find their names, in layer 2 that in which the question finds its pet.
     """
     known = programs.load("transformer").vocabulary(4)
-    weights = play.weights("transformer", [known.index(word) for word in TEXT])
-    of_pets, of_question = weights["block_1/attention"], weights["block_2/attention"]
+    reference = of_page("transformer")
+    reference.transformer({"layers": 2, "heads": 4}, [known.index(word) for word in TEXT])
+    of_pets, of_question = map(np.array, reference.weights.values())  # (heads, words, words)
     best = of_pets[:, PETS, PETS - 1].mean(axis=1).argmax()
     return of_pets[best], of_question[of_question[:, QUESTION, RIGHT].argmax()]
 
@@ -730,7 +731,9 @@ def draw_of_programs():
             for picture in pictures.split():
                 shutil.copy(f"{folder}/{picture}.png", images)
         if part:
-            weights = play.weights(name, measuring.spell(task, shown.replace("␣", " ")).inputs[0])[part]
+            reference = of_page(name)
+            reference.lesson(measuring.spell(task, shown.replace("␣", " ")).inputs[0])
+            (weights,) = reference.weights[part]
             figure, axes = pyplot.subplots(figsize=(3.4, 0.4 * len(rows) + 0.4), layout="constrained")
             names, aspect = (rows, "equal") if task == 2 else (shown, "auto")
             draw_heatmap(axes, weights, names, rows, numbers=False, aspect=aspect)

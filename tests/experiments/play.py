@@ -5,9 +5,6 @@ python -m experiments.play        (trains what is missing and puts all into the 
 
 import runpy
 
-import formula
-import numpy as np
-
 from . import edits, programs, task_1, task_2, task_3, transformer
 
 FOLDER = programs.BEYOND / "play"
@@ -22,25 +19,6 @@ MODELS = {  # The page has a title and a task for each of these names.
     "signal_no_encoder": task_3.LOOKING,
     "transformer": transformer.AS_IT_IS,
 }
-
-
-def weights(name, inputs):
-    """Return the attention weights of a model, one of MODELS, by the formula.
-
-    Args:
-        inputs: one-hot letters, float (length, letters), or for the transformer the places of words, int.
-
-    Returns:
-        A dict from the name of an attention to its weights, float64 (queries, keys), of a transformer
-        (heads, queries, keys).
-    """
-    arrays, description = programs.read(FOLDER / "checkpoints" / f"{name}.npz")
-    model = formula.Model(arrays)
-    if name == "transformer":
-        model.transformer(description["settings"], inputs)
-        return {name: np.array(heads) for name, heads in model.weights.items()}
-    model.lesson(inputs)
-    return {name: one for name, (one,) in model.weights.items()}
 
 
 def embed():
