@@ -299,7 +299,7 @@ export const Ask = {
       const rare = index === rows.length - 1 && chance < 0.01;
       list.children[index].style.visibility = rare ? "hidden" : "visible"; // Its place stays.
     });
-    write($("ask_strange"), Math.max(...others) >= 0.01 ? `${rows[rows.length - 1]} is not in this text.` : "");
+    write($("ask_strange"), Math.max(...others) >= 0.01 ? `${rows[rows.length - 1]} is none of these pets.` : "");
   },
 
   tell() {
