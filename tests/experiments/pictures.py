@@ -25,10 +25,11 @@ from . import edits, measuring, play, programs, task_1, task_3, transformer
 
 QUERY, KEY, WEIGHT, VALUE = "#E69F00", "#0072B2", "#D55E00", "#009E73"  # Of Okabe and Ito (2008).
 PINK, SKY = "#CC79A7", "#56B4E9"  # Theirs, too; they mean nothing of their own.
+ORANGES = matplotlib.colormaps["Oranges"]
 INK, GREY, LINE, PALE = "#222222", "#616161", "#bdbdbd", "#f0f0f0"
 TEN, SIDE = range(1, 11), 0.9  # The side of a cell.
 COUNTS = "0: count of A", "1: count of B", "2: count of C"
-SIGNAL, TEXT = "BBABCCABCAB", "Anna dog Ben cat Cleo owl Dan hen Ben".split()
+DIFFERENCE, SIGNAL, TEXT = "BBBA ACABB", "BBABCCABCAB", "Anna dog Ben cat Cleo owl Dan hen Ben".split()
 PETS, QUESTION, RIGHT = np.arange(1, 8, 2), 8, 3  # Places in TEXT; each pet's name stands before it.
 
 
@@ -78,10 +79,14 @@ def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, f
         strength = 0 if np.isinf(number) else min(1, abs(number) / full) ** 0.7
         pale, strong = map(np.array, map(matplotlib.colors.to_rgb, (PALE, colour)))
         shade = pale + strength * (strong - pale)
+        if colour == WEIGHT:  # On the scale of the programs' heatmaps.
+            shade = np.array(ORANGES(number / full)[:3])
         face, edge = (shade, "white") if number >= 0 else ("white", shade)
         corner = left + column * side + 0.03, top + row * side + 0.03
         page.add_patch(Rectangle(corner, side - 0.06, side - 0.06, facecolor=face, edgecolor=edge, lw=3))
-        dark = number >= 0 and shade @ (0.299, 0.587, 0.114) < 0.6
+        dark = number >= 0 and (
+            number > 0.65 * full if colour == WEIGHT else shade @ (0.299, 0.587, 0.114) < 0.6
+        )
         look = {"weight": "bold" if strength else "normal", "size": 21 if len(text) > 3 else 25}
         middle = left + (column + 0.5) * side, top + (row + 0.5) * side
         write(page, *middle, text, "white" if dark else INK, **look)
@@ -110,7 +115,8 @@ def draw_attention(page, keys, queries, weights, shown, down, up, numbers=True):
     for (query, key), weight in np.ndenumerate(weights):
         ends = np.array([(keys[key], down), (queries[query], up)])
         if query != shown:
-            draw_arrow(page, *ends, "#dcdcdc", 2 * (weight > 0), "-")
+            width = 2 if len(keys) * len(queries) < 50 else 0.7
+            draw_arrow(page, *ends, "#dcdcdc", width * (weight > 0), "-")
             continue
         draw_arrow(page, *ends, WEIGHT, 1.5 * (weight > 0) + 20 * weight, "-", zorder=3)
         if numbers:
@@ -153,7 +159,7 @@ def draw_lookup(page, left, top, query, keys, values, label, rows, columns, bar,
         after = where + one * weights[row] + 0.15
         write(page, after, down + side / 2, short(weights[row]), WEIGHT, "left", weight="bold")
         if separate:
-            full, names = max(weights) / weights[row], () if row else said
+            names, full = () if row else said, np.abs(values).max()
             draw_cells(page, start, down, values[row], VALUE, names, (), side, full)
     down += side + 0.2
     page.plot((start, start + len(mean) * side), (down - 0.07, down - 0.07), color=INK, linewidth=2.5)
@@ -171,6 +177,9 @@ def names_and_pets():
     what = 2.8 * np.eye(4)[1], np.eye(4), (12.3, np.eye(4)), "Ben?", names
     down = draw_lookup(page, 1.6, 0.8, *what, columns, (10.2, 1.5), (names, pets))
     write(page, 12.05, down, "mean: mostly cat", VALUE, "right", weight="bold")
+    for number, place in enumerate(((6.6, 1.8), (8.3, 1.8), (10.3, 1.8), (8.3, down)), start=1):
+        page.plot(*place, "o", color=INK, markersize=34)
+        write(page, *place, number, "white", weight="bold")
 
 
 def two_arrows():
@@ -245,7 +254,7 @@ def words():
         draw_cells(page, middle - 1.5 * side, 0.9, vector + mean, GREY, side=side)
         draw_cells(page, middle - 1.5 * side, 7.5, vector, GREY, FEATURES, side=side)
         write(page, middle, 9.3, word, weight="bold")
-    draw_attention(page, middles, middles, weights, 2, 6.8, 2.25)
+    draw_attention(page, middles, middles, weights, 2, 6.6, 2.25)
 
 
 def by_hand():
@@ -344,7 +353,8 @@ def clock_hands():
         if not row:
             dial.set_title(position, weight="bold", pad=12)
         if not position:
-            dial.set_ylabel(f"numbers\n{2 * row + 1} and {2 * row + 2}", rotation=0, ha="right", va="center")
+            speed = short(10000.0 ** (row / 8))
+            dial.set_ylabel(f"c = {speed}", rotation=0, ha="right", va="center", labelpad=20)
     dials[0, 0].text(-1.3, 1.3, "position", weight="bold", ha="right")
 
 
@@ -390,11 +400,10 @@ def draw_model(*rows):
                 across, wide = across - 1.25, 1.5
             middle = down - 0.1 * (kind == "queries")
             draw_box(page, across, middle, text, INK, wide, 0.65)
-            for number, colour in enumerate(content[1]):
-                corner = across - wide / 2 + number * wide / len(content[1]), middle - 0.325
-                page.add_patch(
-                    Rectangle(corner, wide / len(content[1]), 0.65, color=colour, alpha=0.5, lw=0, zorder=5)
-                )
+            part, high = wide / len(content[1]), 0.2 if text and kind == "vectors" else 0.65
+            for number, colour in enumerate(content[1]):  # Below a text, so that it can be read.
+                corner = across - wide / 2 + number * part, middle + 0.325 - high
+                page.add_patch(Rectangle(corner, part, high, color=colour, alpha=0.5, lw=0, zorder=5))
         if place and rows[place - 1][1] != "attention":
             for across in columns(count):
                 draw_arrow(page, (across, down - 0.36), (across, down - pitch + 0.36), width=2.5)
@@ -403,60 +412,68 @@ def draw_model(*rows):
 DENSE = (), "layer", ("dense", INK)
 ENCODER = ("encoder layer,", INK), ("× --enc_layers", INK)
 SUM = (), "layer", ("weighted mean of the values", VALUE), ("+", INK), ("query", QUERY), ("→ layer norm", INK)
-INPUT = [[(letter, INK)] for letter in "AB␣BC"]
 
 
 def of_logits(answers):
     """Return the row of logits, of which in each column the largest stands out."""
     names = ("logits", INK), (f"{len(answers)} × 11", GREY)
-    numbers = [[*range(max(4, answer + 1)), "…", 10] for answer in answers]
+    numbers = [[*((0, 1, 2, 3) if answer < 4 else (0, "…", answer)), "…", 10] for answer in answers]
     return names, "texts", [[(str(number), INK if number == answer else LINE) for number in column]
                             for column, answer in zip(numbers, answers)]  # fmt: skip
 
 
-def of_counting(names, shown, asks, used_as):
-    """Return the rows of a model of Task 1 from its hidden states down."""
-    weights = formula.softmax([[1.4 * (letter == asks) for letter in "AB␣BC"]] * len(names))
+def of_counting(reference, text, names, shown, used_as):
+    """Return the rows of a model of Task 1 or 2 from its hidden states down, with its weights for a text."""
+    reference.lesson(measuring.spell(1, text).inputs[0])
     asked = [name.split()[-1] if "count" in name else name[3:] for name in names]
+    letters = [[(letter, INK)] for letter in text.replace(" ", "␣")]
     return (
         ((("hidden states", INK), (f"{len(names)} × 64", GREY)), "vectors", names, used_as),
         SUM,
         ((("queries, learnt", QUERY), (f"{len(names)} × 64", GREY)), "queries", asked, [QUERY]),
-        ((("weights", WEIGHT), (f"{len(names)} × 5", GREY)), "attention", weights, shown),
-        ((("keys", KEY), ("= values", VALUE)), "vectors", [""] * 5, [KEY, VALUE]),
+        (
+            (("weights", WEIGHT), (f"{len(names)} × 10", GREY)),
+            "attention",
+            reference.weights["attention"][0],
+            shown,
+        ),
+        ((("keys", KEY), ("= values", VALUE)), "vectors", [""] * 10, [KEY, VALUE]),
         DENSE,
-        ((("letters, one-hot", INK), ("5 × 4", GREY)), "texts", INPUT),
+        ((("letters, one-hot", INK), ("10 × 4", GREY)), "texts", letters),
     )
 
 
 def counting_model():
-    """Draw the model of Task 1."""
-    draw_model(of_logits((1, 2, 1)), DENSE, *of_counting(COUNTS, 1, "B", [LINE]))
+    """Draw the model of Task 1, with the weights of the page's."""
+    counting = of_counting(of_page("counting"), task_1.SHOWN, COUNTS, 1, [LINE])
+    draw_model(of_logits((2, 3, 2)), DENSE, *counting)
 
 
 def difference_model():
-    """Draw the model of Task 2; the difference step gives most of its weight to the larger count."""
-    weights = np.tile((0.07, 0.6, 0.03, 0.3), (4, 1))
-    name = ("self-attention", WEIGHT), ("with --self_att", INK)
-    steps, roles = (*COUNTS, "3: |A − B|"), [QUERY, KEY, VALUE]
-    counting = of_counting(steps, 3, "", roles)
-    draw_model(of_logits((1, 2, 1, 1)), DENSE, SUM, (name, "attention", weights, 3), *counting)
+    """Draw the model of Task 2, with the weights of the page's."""
+    reference, steps = of_page("difference_self_att"), (*COUNTS, "3: |A − B|")
+    counting = of_counting(reference, DIFFERENCE, steps, 3, [QUERY, KEY, VALUE])
+    name = ("with --self_att:", GREY), ("self-attention", WEIGHT)
+    weights = reference.weights["self_attention"][0]
+    draw_model(of_logits((3, 5, 1, 2)), DENSE, SUM, (name, "attention", weights, 3), *counting)
 
 
 def signal_model():
-    """Draw the model of Task 3."""
-    own = formula.softmax([[1.4 * (letter == "B") for letter in SIGNAL]] * 11)
+    """Draw the model of Task 3, with the weights of the page's."""
+    reference = of_page("signal_pos_enc")
+    reference.lesson(measuring.spell(3, SIGNAL).inputs[0])
+    ((own,), (last,)) = (reference.weights[name] for name in ("encoder_layer_1/attention", "attention"))
     draw_model(
         of_logits([4]),
         DENSE,
         SUM,
-        ((("query, learnt", QUERY), ("1 × 64", GREY)), "queries", [""], [QUERY]),
-        ((("weights", WEIGHT), ("1 × 11", GREY)), "attention", formula.softmax(2 * np.eye(1, 11)), 0),
+        ((("query, learnt", QUERY), ("1 × 64", GREY)), "queries", ["count"], [QUERY]),
+        ((("weights", WEIGHT), ("1 × 11", GREY)), "attention", last, 0),
         ((("keys", KEY), ("= values", VALUE)), "vectors", [""] * 11, [KEY, VALUE]),
         (ENCODER, "layer", ("+ dense, ReLU, dense → layer norm", INK)),
         SUM,
         ((("self-attention", WEIGHT), ("11 × 11", GREY)), "attention", own, 0),
-        ((("11 × 64", GREY),), "vectors", [""] * 11, [QUERY, KEY, VALUE]),
+        ((("vectors", INK), ("11 × 64", GREY)), "vectors", [""] * 11, [QUERY, KEY, VALUE]),
         ((("with --pos_enc", INK),), "layer", ("+ positional encoding", INK)),
         DENSE,
         ((("letters, one-hot", INK), ("signal first", INK)), "texts", [[(letter, INK)] for letter in SIGNAL]),
@@ -468,9 +485,9 @@ def transformer_model():
     logits = ("after the last word:", GREY), ("Anna   Ben   …   dog", LINE), ("cat", INK), ("owl   …", LINE)
     blocks = []
     for number, query, weights in zip((2, 1), (QUESTION, 3), reversed(heads())):
-        blocks += [((), "layer", ("+ dense, ReLU, dense of the norm", INK))]
+        blocks += [((), "layer", ("norm → dense → ReLU → dense → +", INK))]
         name = (f"block {number}", INK), ("9 × 32", GREY)
-        blocks += [(name, "layer", ("+ weighted means, joined, times W_O", INK))]
+        blocks += [(name, "layer", ("weighted means, joined → W_O → +", INK))]
         blocks += [((("attention,", WEIGHT), ("4 heads, masked", GREY)), "attention", weights, query)]
         blocks += [((), "layer", ("norm →", INK), ("queries,", QUERY), ("keys,", KEY), ("values", VALUE))]
     draw_model(
@@ -520,12 +537,14 @@ def draw_band(plane, points, curves, colour, **look):
 
 def draw_heatmap(plane, weights, columns, rows, numbers=True, **look):
     """Draw a heatmap as the programs do, with numbers as bright or dark as can be read."""
-    plane.imshow(weights, vmin=0, vmax=max(0.5, np.nanmax(weights)) if numbers else None, **look)
+    plane.imshow(
+        weights, "Oranges", vmin=0, **{"vmax": max(0.5, np.nanmax(weights)) if numbers else None} | look
+    )
     plane.set_xticks(range(len(columns)), columns)
     plane.set_yticks(range(len(rows)), rows)
     plane.tick_params(length=0, labeltop=numbers, labelbottom=not numbers)
     for (row, column), weight in np.ndenumerate(weights) if numbers else ():
-        colour = "white" if weight < 0.3 else INK
+        colour = "white" if weight > 0.3 else INK
         plane.text(column, row, short(weight), color=colour, ha="center", va="center", size=21)
 
 
@@ -548,22 +567,17 @@ def counting_curve():
     """Draw how output step 0 counts: its total weight on 'A' grows with their number, and it reads that."""
     models, points = edits.models(task_1.setup(), TEN), np.arange(11)
     chances = task_1.readout(models)
-    ratios = np.log([task_1.ratios(model) for model in models])
     _, (plane, read) = pyplot.subplots(1, 2, figsize=(16, 8.6), layout="constrained")
     plane.set(xticks=points, xlim=(-0.4, 10.4), ylim=(-0.03, 1.05), axisbelow=True)
     plane.set_title("The weight on the 'A's", weight="bold", color=WEIGHT, pad=20)
     plane.grid(color="#e4e4e4", linewidth=1.5)
-    plane.plot(points, points / 10, "--", color=GREY, linewidth=3)
-    curve = task_1.weight_formula(points, *np.exp(np.median(ratios, axis=0)))
-    plane.plot(points, curve, color=WEIGHT, linewidth=4)
+    plane.plot(points, points * 3.1 / (points * 3.1 + 10 - points), color=WEIGHT, linewidth=4)
     for model in models:
         plane.plot(points, task_1.weight_by_count(model), "o", mfc="none", mec=INK, markersize=11)
-    write(plane, 10, 0.42, "equal weights", GREY, "right")
-    write(plane, 10, 0.13, "line: the formula\ncircles: ten models", WEIGHT, "right", weight="bold")
-    greens = matplotlib.colors.LinearSegmentedColormap.from_list("green", ("white", VALUE))
-    read.imshow(chances.T, origin="lower", cmap=greens, vmin=0, vmax=1, aspect="auto")
+    write(plane, 10, 0.13, "line: the formula, r = 3.1\ncircles: ten models", WEIGHT, "right", weight="bold")
+    read.imshow(chances.T, origin="lower", cmap="Greys", vmin=0, vmax=1, aspect="auto")
     read.set(xticks=points, yticks=points)
-    read.set_title("How probable each answer is", weight="bold", color=VALUE, pad=20)
+    read.set_title("How probable each answer is", weight="bold", pad=20)
     read.set_ylabel("Answer; framed: the right one")
     read.set_xticks(points - 0.5, minor=True)
     read.set_yticks(points - 0.5, minor=True)
@@ -581,41 +595,58 @@ def counting_curve():
         part.spines[["top", "right"]].set_visible(False)
 
 
+def last_rows():
+    """Draw what the difference step attends to in the page's two models of Task 2, on one scale."""
+    page, letters = new_page(4.4), measuring.spell(2, DIFFERENCE).inputs[0]
+    for top, name, label in ((0.9, "difference", "without"), (2.9, "difference_self_att", "with")):
+        reference = of_page(name)
+        reference.lesson(letters)
+        weights = reference.weights["attention"][0][3]
+        draw_cells(
+            page, 4.2, top, weights, WEIGHT, DIFFERENCE.replace(" ", "␣"), side=1.15, full=0.2, digits=2
+        )
+        write(page, 0.2, top + 0.57, f"{label} --self_att", side="left", weight="bold")
+
+
 def scores():
-    """Draw the scores of the page's model of Task 2 for its sequence, and what softmax makes of each row."""
+    """Draw the scores of the page's model of Task 2 for its sequence."""
     reference = of_page("difference_self_att")
-    letters = reference.embed(measuring.spell(2, "BBBA ACABB").inputs[0])
+    letters = reference.embed(measuring.spell(2, DIFFERENCE).inputs[0])
     states = reference.attend("attention", reference.arrays["query"][0], letters)
-    _, weights = formula.attend(states, states, states)
-    page, side, steps = new_page(6.9), 1.3, ("A", "B", "C", "|A − B|")
-    for left, colour, title, numbers, digits in (
-        (1.8, GREY, "scores", states @ states.T / 8, 1),
-        (10.6, WEIGHT, "weights", weights, 2),
-    ):
-        write(page, left + 2 * side, 0.4, title, colour, weight="bold")
-        draw_cells(page, left, 1.6, numbers, colour, side=side, full=numbers.max(), digits=digits)
-        for place, name in enumerate(steps):
-            write(page, left + (place + 0.5) * side, 1.2, name, KEY, weight="bold")
-            write(page, left - 0.25, 1.6 + (place + 0.5) * side, name, QUERY, "right", weight="bold")
-    draw_arrow(page, (7.3, 4.2), (8.6, 4.2))
-    write(page, 7.95, 3.7, "softmax", GREY, size=21)
+    page, steps, left = new_page(6.2), ("A", "B", "C", "|A − B|"), 5.6
+    draw_cells(page, left, 0.9, states @ states.T / 8, LINE, side=1.3, full=40, digits=1)
+    write(page, 0.2, 0.5, "the state that asks", QUERY, "left", weight="bold")
+    write(page, 11.2, 0.5, "the state that is asked", KEY, "left", weight="bold")
+    for place, name in enumerate(steps):
+        write(page, left + (place + 0.5) * 1.3, 0.5, name, KEY, weight="bold")
+        write(page, left - 0.25, 0.9 + (place + 0.5) * 1.3, name, QUERY, "right", weight="bold")
 
 
 def mark():
-    """Draw where the decoder of the page's model looks, and what it says, if the mark is on another step."""
-    page, inputs = new_page(5.4), measuring.spell(3, SIGNAL).inputs
-    for top, step in ((0.9, 0), (3.5, 5)):
+    """Draw where the query of the page's model looks with the mark on two steps, and what it says for each."""
+    page, inputs, left, side, answers = new_page(6.9), measuring.spell(3, SIGNAL).inputs, 4.3, 1.05, []
+    for step in range(11):
         reference, order = of_page("signal_pos_enc"), np.arange(11)
         order[[0, step]] = order[[step, 0]]
         reference.arrays["positional_encoding"] = reference.arrays["positional_encoding"][:, order]
-        said = reference.lesson(inputs).argmax(axis=-1)[0, 0]
-        ((weights,),) = reference.weights["attention"]
-        left = 15.8 - 11 * 1.05
-        draw_cells(page, left, top, weights.round(2), WEIGHT, SIGNAL, side=1.05, full=0.4)
-        corner = left + step * 1.05 + 0.2, top - 0.65
-        page.add_patch(Rectangle(corner, 0.65, 0.6, facecolor="none", edgecolor=INK, linewidth=3))
-        write(page, 0.2, top + 0.1, f"the mark on step {step}:", side="left")
-        write(page, 0.2, top + 0.75, f"it says {said}", side="left", weight="bold")
+        answers.append(reference.lesson(inputs).argmax(axis=-1)[0, 0])
+        if step in (0, 5):
+            ((weights,),) = reference.weights["attention"]
+            top = 0.9 + 0.43 * step
+            draw_cells(page, left, top, weights, WEIGHT, SIGNAL, side=side, full=weights.max(), digits=2)
+            corner = left + step * side + 0.2, top - 0.65
+            page.add_patch(Rectangle(corner, 0.65, 0.6, facecolor="none", edgecolor=INK, linewidth=3))
+            write(page, 0.2, top + 0.1, f"the mark on step {step}:", side="left")
+            write(page, 0.2, top + 0.75, f"it says {answers[-1]}", side="left", weight="bold")
+    write(page, 0.2, 5.5, "the mark here:", side="left")
+    write(page, 0.2, 6.15, "it says", side="left", weight="bold")
+    for step, (letter, answer) in enumerate(zip(SIGNAL, answers)):
+        across = left + (step + 0.5) * side
+        page.add_patch(
+            Rectangle((across - 0.325, 5.2), 0.65, 0.6, facecolor="none", edgecolor=INK, linewidth=3)
+        )
+        write(page, across, 5.5, letter, GREY, size=23)
+        write(page, across, 6.25, answer, weight="bold")
 
 
 def losses():
@@ -659,10 +690,10 @@ def transformer_flow():
         said = f"{word}:\n{TEXT[RIGHT]}" if place == QUESTION else known
         for height, text in zip(levels, (word, known, said)):
             high = 1.3 if "\n" in text else 0.8
-            draw_box(page, across, height, text, VALUE if ":" in text else LINE, 1.5, high, linespacing=1.1)
+            draw_box(page, across, height, text, VALUE if ":" in text else LINE, 1.4, high, linespacing=1.1)
     looks = [(of_pets, pet - 1, pet, levels[0]) for pet in PETS]
     for weights, tail, head, height in (*looks, (of_question, RIGHT, QUESTION, levels[1])):
-        ends = np.array([(places[tail], height - 0.7), (places[head], height - 3.15)])
+        ends = np.array([(places[tail], height - 0.7), (places[head], height - 3.05)])
         draw_arrow(page, *ends, WEIGHT, 9 * weights[head, tail], zorder=3)
         draw_box(page, *ends.mean(axis=0), short(weights[head, tail]), WEIGHT, wide=1.1, high=0.65)
 
@@ -673,12 +704,21 @@ def transformer_heads():
     titles = "Layer 1: pets find their names", "Layer 2: Ben finds cat"
     found = [(pet, pet - 1) for pet in PETS], [(QUESTION, RIGHT)]
     for plane, weights, title, cells in zip(planes, heads(), titles, found):
-        draw_heatmap(plane, np.where(np.tri(9), weights, np.nan), TEXT, TEXT, numbers=False)
+        plane.imshow(np.where(np.tri(9), weights, np.nan), "Greys", vmin=0, vmax=3)
+        named = np.full((9, 9), np.nan)
+        for cell in cells:
+            named[cell] = weights[cell]
+        draw_heatmap(plane, named, TEXT, TEXT, numbers=False, vmax=1)
         plane.tick_params(labeltop=True, labelbottom=False, axis="x", rotation=90)
+        plane.set(xlabel="attends to", ylabel="word")
+        plane.xaxis.set_label_position("top")
         plane.set_title(title, weight="bold", pad=20)
         plane.spines[:].set_visible(False)
         for row, column in cells:
-            plane.text(column, row, short(weights[row, column]), ha="center", va="center", size=20)
+            colour = "white" if weights[row, column] > 0.65 else INK
+            plane.text(
+                column, row, short(weights[row, column]), color=colour, ha="center", va="center", size=20
+            )
 
 
 def transformer_losses():
@@ -694,30 +734,31 @@ def transformer_losses():
 
 def choosing():
     """Draw what each training run of the transformer gets right, from results/: a dot for each."""
-    figure, planes = pyplot.subplots(1, 2, figsize=(16, 9), sharey=True, layout="constrained")
+    figure, planes = pyplot.subplots(1, 2, figsize=(16, 10), sharey=True, layout="constrained")
     figure.suptitle("Which layer can choose? Each dot is a training run", weight="bold", ha="left", x=0.01)
     figure.supxlabel("right; dashed: always guessing the most frequent pet", color=GREY)
     for plane, pairs, title in zip(planes, (4, 8), ("four pairs, 1,500 steps", "eight pairs, 2,000 steps")):
-        plane.set(xlim=(-3, 103), ylim=(4.6, -0.6), axisbelow=True)
+        plane.set(xlim=(-3, 103), ylim=(3.6, -0.6), axisbelow=True)
         plane.set_title(title, color=GREY, pad=14)
         plane.set_xticks((0, 50, 100), ("0", "50", "100%"))
-        plane.set_yticks(range(5), ("both layers", "the second", "the first", "(one layer)", "neither"))
+        plane.set_yticks(range(4), ("both layers", "the second", "the first", "neither"))
         plane.spines[["top", "right"]].set_visible(False)
         plane.grid(axis="y", color="#e4e4e4", linewidth=1.5)
         plane.axvline(100 * transformer.guesser(pairs), color=INK, linestyle="--", linewidth=2.5)
-        for row, label in enumerate(transformer.LOOKS):
-            rights = measuring.runs("transformer", title, label)
-            apart = row + np.resize((0, 0.18, -0.18), len(rights))  # Else equal ones hide each other.
-            plane.plot(rights, apart, "o", color=WEIGHT if row < 2 else GREY, ms=15, alpha=0.5, mew=0)
+        for row, label in enumerate(label for label in transformer.LOOKS if "--layers" not in label):
+            rights, slots = measuring.runs("transformer", title, label), {}
+            for place, right in enumerate(rights):  # Those that would hide each other stand above each other.
+                taken = {slots[other] for other in range(place) if abs(rights[other] - right) < 2.5}
+                slots[place] = min({*range(-10, 11)} - taken, key=abs)
+            heights = [row + 0.047 * slots[place] for place in range(len(rights))]
+            plane.plot(rights, heights, "o", color=WEIGHT if row < 2 else GREY, mfc="none", ms=9, mew=2)
 
 
 def draw_of_programs():
     """Draw the front page's small heatmaps, and what the programs draw of the models of the page."""
     for task, name, shown, part, rows, pictures in (
         (1, "counting", "␣BC␣CBBAA␣", "attention", "ABC", "encoder_decoder_attention"),
-        (2, "difference", "BBBA␣ACABB", "", "", "encoder_decoder_attention"),
-        (2, "difference_self_att", "BBBA␣ACABB", "self_attention", ["A", "B", "C", "|A−B|"],
-         "encoder_decoder_attention_self_att self_attention"),
+        (2, "difference_self_att", "BBBA␣ACABB", "self_attention", ["A", "B", "C", "|A−B|"], "self_attention"),
         (3, "signal_pos_enc", SIGNAL, "attention", ["count"],
          "encoder_decoder_attention_pos_enc positional_encoding_pos_enc"),
     ):  # fmt: skip
@@ -730,20 +771,19 @@ def draw_of_programs():
             subprocess.run(command, check=True, capture_output=True)
             for picture in pictures.split():
                 shutil.copy(f"{folder}/{picture}.png", images)
-        if part:
-            reference = of_page(name)
-            reference.lesson(measuring.spell(task, shown.replace("␣", " ")).inputs[0])
-            (weights,) = reference.weights[part]
-            figure, axes = pyplot.subplots(figsize=(3.4, 0.4 * len(rows) + 0.4), layout="constrained")
-            names, aspect = (rows, "equal") if task == 2 else (shown, "auto")
-            draw_heatmap(axes, weights, names, rows, numbers=False, aspect=aspect)
-            figure.savefig(images / "small.png", dpi=160)
-            pyplot.close(figure)
+        reference = of_page(name)
+        reference.lesson(measuring.spell(task, shown.replace("␣", " ")).inputs[0])
+        (weights,) = reference.weights[part]
+        figure, axes = pyplot.subplots(figsize=(3.4, 0.4 * len(rows) + 0.4), layout="constrained")
+        names, aspect = (rows, "equal") if task == 2 else (shown, "auto")
+        draw_heatmap(axes, weights, names, rows, numbers=False, aspect=aspect)
+        figure.savefig(images / "small.png", dpi=160)
+        pyplot.close(figure)
 
 
 PICTURES = {
     1: (names_and_pets, two_arrows, softmax, counting_model),
-    2: (she, words, difference_model, scores),
+    2: (she, words, last_rows, difference_model, scores),
     3: (by_hand, clock_hands, mark, signal_model),
     "transformer": (transformer_by_hand, heads_by_hand, mask, block, recurrent, transformer_model)
     + (transformer_flow, transformer_heads, choosing),
