@@ -117,11 +117,6 @@ def test_attention_in_numpy_is_that_of_keras(capsys):
     mean, _ = names["attend"](query, letters, letters)
     expected = layers.Attention()([query[None] / 2, letters[None], letters[None]])
     np.testing.assert_allclose(mean, expected[0], atol=1e-6)
-    first, second = names["W"], names["U"]
-    mean, _ = names["attend_additively"](query, letters, letters, first, second, np.ones(8))
-    additive = layers.AdditiveAttention(use_scale=False)
-    expected = additive([(query @ first)[None], letters[None], (letters @ second)[None]])
-    np.testing.assert_allclose(mean, expected[0], atol=1e-6)
 
 
 @pytest.fixture

@@ -182,6 +182,24 @@ def names_and_pets():
         write(page, *place, number, "white", weight="bold")
 
 
+def shares():
+    """Draw what part of the whole weight the 'A's of five letters have, if none to three are there."""
+    page, unit, left = new_page(5.4), 0.62, 2
+    for row, (count, name) in enumerate(enumerate(("no 'A'", "one", "two", "three"))):
+        across, top, weights = left, 0.3 + 1.25 * row, np.exp([1.4] * count + [0] * (5 - count))
+        write(page, left - 0.3, top + 0.45, name, side="right")
+        for place, weight in enumerate(weights):
+            fill, text = (WEIGHT, "A") if place < count else (PALE, "")
+            page.add_patch(
+                Rectangle((across, top), weight * unit, 0.9, facecolor=fill, edgecolor="white", lw=4)
+            )
+            write(page, across + weight * unit / 2, top + 0.45, text, "white", weight="bold")
+            across += weight * unit
+        own = sum(weights[:count])
+        share = f"{short(own)} / {short(sum(weights))} = {short(own / sum(weights))}" if count else "0"
+        write(page, across + 0.3, top + 0.45, share, WEIGHT, "left", weight="bold")
+
+
 def two_arrows():
     """Draw a query with four keys as arrows in a plane, and what their dot products are."""
     _, planes = pyplot.subplots(1, 4, figsize=(16, 6), layout="constrained")
@@ -323,15 +341,17 @@ def recurrent():
     states = np.array([(1, 0, 0), (0.5, 1, 0), (0.25, 0.5, 1)])
     queries = np.array([(4, -4, 0), (0, 0, 4), (0, 4, -4)])
     contexts, weights = formula.attend(queries, states, states)
-    page, middles = new_page(10.2), (4.2, 8.7, 13.2)
-    write(page, 0.2, 8.4, "encoder:\nkeys\nand values", KEY, "left", weight="bold")
+    page, middles = new_page(11.1), (4.2, 8.7, 13.2)
+    write(page, 0.2, 8.2, "encoder:\nkey", KEY, "left", weight="bold")
+    write(page, 0.2, 9.35, "= value", VALUE, "left", weight="bold")
     write(page, 0.2, 2.45, "decoder:\nquery", QUERY, "left", weight="bold")
     write(page, 0.2, 3.4, "context", VALUE, "left", weight="bold")
     english, french = ("the", "white", "cat"), ("le", "chat", "blanc")
     for number, (middle, word, written) in enumerate(zip(middles, english, french)):
         draw_cells(page, middle - 1.35, 8, states[number], KEY)
-        write(page, middle, 9.8, word)
-        draw_arrow(page, (middle, 9.5), (middle, 9))
+        draw_cells(page, middle - 1.35, 8.9, states[number], VALUE)
+        write(page, middle, 10.7, word)
+        draw_arrow(page, (middle, 10.4), (middle, 9.9))
         draw_cells(page, middle - 1.35, 2, queries[number], QUERY, full=4)
         draw_cells(page, middle - 1.35, 2.9, contexts[number], VALUE)
         write(page, middle, 0.5, written)
@@ -623,7 +643,7 @@ def scores():
 
 
 def mark():
-    """Draw where the query of the page's model looks with the mark on two steps, and what it says for each."""
+    """Draw where the query of the page's model looks with the mark on two steps, and what it says."""
     page, inputs, left, side, answers = new_page(6.9), measuring.spell(3, SIGNAL).inputs, 4.3, 1.05, []
     for step in range(11):
         reference, order = of_page("signal_pos_enc"), np.arange(11)
@@ -735,7 +755,7 @@ def transformer_losses():
 def choosing():
     """Draw what each training run of the transformer gets right, from results/: a dot for each."""
     figure, planes = pyplot.subplots(1, 2, figsize=(16, 10), sharey=True, layout="constrained")
-    figure.suptitle("Which layer can choose? Each dot is a training run", weight="bold", ha="left", x=0.01)
+    figure.suptitle("Which layer can choose? Each circle is a run", weight="bold", ha="left", x=0.01)
     figure.supxlabel("right; dashed: always guessing the most frequent pet", color=GREY)
     for plane, pairs, title in zip(planes, (4, 8), ("four pairs, 1,500 steps", "eight pairs, 2,000 steps")):
         plane.set(xlim=(-3, 103), ylim=(3.6, -0.6), axisbelow=True)
@@ -758,7 +778,8 @@ def draw_of_programs():
     """Draw the front page's small heatmaps, and what the programs draw of the models of the page."""
     for task, name, shown, part, rows, pictures in (
         (1, "counting", "␣BC␣CBBAA␣", "attention", "ABC", "encoder_decoder_attention"),
-        (2, "difference_self_att", "BBBA␣ACABB", "self_attention", ["A", "B", "C", "|A−B|"], "self_attention"),
+        (2, "difference_self_att", "BBBA␣ACABB", "self_attention", ["A", "B", "C", "|A−B|"],
+         "self_attention"),
         (3, "signal_pos_enc", SIGNAL, "attention", ["count"],
          "encoder_decoder_attention_pos_enc positional_encoding_pos_enc"),
     ):  # fmt: skip
@@ -782,7 +803,7 @@ def draw_of_programs():
 
 
 PICTURES = {
-    1: (names_and_pets, two_arrows, softmax, counting_model),
+    1: (names_and_pets, shares, two_arrows, softmax, counting_model),
     2: (she, words, last_rows, difference_model, scores),
     3: (by_hand, clock_hands, mark, signal_model),
     "transformer": (transformer_by_hand, heads_by_hand, mask, block, recurrent, transformer_model)
