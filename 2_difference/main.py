@@ -93,6 +93,7 @@ if __name__ == "__main__":
 # --- Packages -------------------------------------------------------------------------------------------
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ["TF_USE_LEGACY_KERAS"] = "0"  # Keras 3, whatever other projects need.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Hides most of TensorFlow's log.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # Processors differ less.
 gc.disable()  # Garbage collection would make the imports a third slower.
@@ -100,6 +101,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
 
+tf.keras.config.set_floatx("float32")  # Whatever keras.json says.
 gc.freeze()  # Later collections need not look at what is imported.
 gc.enable()
 
@@ -222,24 +224,19 @@ def train(args, path):
 
     # A call takes up to 50 steps, and ends wherever a loss line or a checkpoint is due.
     steps_per_call = math.gcd(50, args.print_every, args.save_every)
-    losses, step, saved = [], 0, "nothing of this training is saved yet"
-    try:
-        while step < args.steps:
-            batches = min(steps_per_call, args.steps - step)
-            inputs, answers = task.next_batch(batches, args.batchsize)
-            loss = float(train_steps(inputs, answers))
-            step += batches
-            if not math.isfinite(loss):
-                fail(f"the loss is {loss} at step {step}; try a lower --lr")
-            if step % args.print_every == 0 or step == args.steps:
-                losses.append((step, loss))
-                print(f"Iteration {step} - Loss {loss}", flush=True)
-            if step % args.save_every == 0 or step == args.steps:
-                save(model, args.settings, step, path)
-                saved = f"the saved model is that of step {step}"
-    except KeyboardInterrupt:  # Ctrl-C.
-        print(f"{parser.prog}: stopped after step {step}; {saved}", file=sys.stderr)
-        raise
+    losses, step = [], 0
+    while step < args.steps:
+        batches = min(steps_per_call, args.steps - step)
+        inputs, answers = task.next_batch(batches, args.batchsize)
+        loss = float(train_steps(inputs, answers))
+        step += batches
+        if not math.isfinite(loss):
+            fail(f"the loss is {loss} at step {step}; try a lower --lr")
+        if step % args.print_every == 0 or step == args.steps:
+            losses.append((step, loss))
+            print(f"Iteration {step} - Loss {loss}", flush=True)
+        if step % args.save_every == 0 or step == args.steps:
+            save(model, args.settings, step, path)
     print(f"Training complete!\nModel saved to {shown(path)}.")
     return model, losses
 
@@ -315,8 +312,8 @@ def draw_heatmap(title, weights, rows, columns, path):
     height = 1.8 + min(14, 0.6 * len(rows))
     dpi = min(100, 1300 / width, 620 / height)  # So a window fits a laptop's screen.
     figure, axes = plt.subplots(figsize=(width, height), dpi=dpi, layout="constrained")
-    brightest = min(1, max(2 / len(columns), weights.max()))  # Equal weights get the middle colour.
-    image = axes.imshow(weights, vmin=0, vmax=brightest, aspect="auto")
+    darkest = min(1, max(2 / len(columns), weights.max()))  # Equal weights get the middle colour.
+    image = axes.imshow(weights, cmap="Oranges", vmin=0, vmax=darkest, aspect="auto")
     figure.colorbar(image, label="Weight")
     axes.set(title=title, ylabel="Output step", xlabel="Attends to")
     for axis, names in ((axes.yaxis, rows), (axes.xaxis, columns)):
@@ -324,7 +321,7 @@ def draw_heatmap(title, weights, rows, columns, path):
         axis.set_ticks(range(0, len(names), every), names[::every])
     if len(columns) <= 25:  # There is room for a number in each cell.
         for (row, column), weight in np.ndenumerate(weights):
-            color = "black" if weight > 0.4 * brightest else "white"
+            color = "white" if weight > 0.77 * darkest else "black"
             axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=color)
     save_figure(figure, path)
 

@@ -124,6 +124,7 @@ if __name__ == "__main__":
 # --- Packages -------------------------------------------------------------------------------------------
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ["TF_USE_LEGACY_KERAS"] = "0"  # Keras 3, whatever other projects need.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Hides most of TensorFlow's log.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # Processors differ less.
 gc.disable()  # Garbage collection would make the imports a third slower.
@@ -131,6 +132,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
 
+tf.keras.config.set_floatx("float32")  # Whatever keras.json says.
 gc.freeze()  # Later collections need not look at what is imported.
 gc.enable()
 
@@ -286,25 +288,20 @@ def train(args, path):
 
     # A call takes up to 50 steps, and ends wherever a loss line or a checkpoint is due.
     steps_per_call = math.gcd(50, args.print_every, args.save_every)
-    losses, step, saved = [], 0, "nothing of this training is saved yet"
-    try:
-        while step < args.steps:
-            if step % 50 == 0:  # So a seed gives the same texts, however often losses are printed.
-                texts = next_batch(generator, args.pairs, min(50, args.steps - step), args.batchsize)
-            batch, texts = texts[:steps_per_call], texts[steps_per_call:]
-            loss = float(train_steps(batch[..., :-1], batch[..., 1:]))
-            step += len(batch)
-            if not math.isfinite(loss):
-                fail(f"the loss is {loss} at step {step}; try a lower --lr")
-            if step % args.print_every == 0 or step == args.steps:
-                losses.append((step, loss))
-                print(f"Iteration {step} - Loss {loss}", flush=True)
-            if step % args.save_every == 0 or step == args.steps:
-                save(model, args.settings, step, path)
-                saved = f"the saved model is that of step {step}"
-    except KeyboardInterrupt:  # Ctrl-C.
-        print(f"{parser.prog}: stopped after step {step}; {saved}", file=sys.stderr)
-        raise
+    losses, step = [], 0
+    while step < args.steps:
+        if step % 50 == 0:  # So a seed gives the same texts, however often losses are printed.
+            texts = next_batch(generator, args.pairs, min(50, args.steps - step), args.batchsize)
+        batch, texts = texts[:steps_per_call], texts[steps_per_call:]
+        loss = float(train_steps(batch[..., :-1], batch[..., 1:]))
+        step += len(batch)
+        if not math.isfinite(loss):
+            fail(f"the loss is {loss} at step {step}; try a lower --lr")
+        if step % args.print_every == 0 or step == args.steps:
+            losses.append((step, loss))
+            print(f"Iteration {step} - Loss {loss}", flush=True)
+        if step % args.save_every == 0 or step == args.steps:
+            save(model, args.settings, step, path)
     print(f"Training complete!\nModel saved to {shown(path)}.")
     return model, losses
 
@@ -387,10 +384,10 @@ def draw_heads(title, heads, words, path):
     figure = plt.figure(figsize=(width, height), dpi=dpi, layout="constrained")
     figure.suptitle(title)
     names = [f"{place}: {word}" for place, word in enumerate(words)]
+    heads = np.where(np.tri(len(words)), heads, np.nan)  # Later words stay empty, and grey.
     for head, weights in enumerate(heads, start=1):
-        axes = figure.add_subplot(rows, columns, head, title=f"Head {head}")
-        earlier = np.tri(len(words), dtype=bool)
-        image = axes.imshow(np.where(earlier, weights, np.nan), vmin=0, vmax=1)  # Later words stay empty.
+        axes = figure.add_subplot(rows, columns, head, title=f"Head {head}", facecolor="lightgrey")
+        image = axes.imshow(weights, cmap="Oranges", vmin=0, vmax=1)
         axes.set_xticks(range(len(words)), names, rotation=90)
         axes.set_yticks(range(len(words)), names)
     figure.colorbar(image, ax=figure.axes, label="Weight", shrink=0.5)
