@@ -136,12 +136,20 @@ def own_folder(tmp_path, monkeypatch):
     return make
 
 
-def test_the_pasted_scores_are_those_of_the_printed_weights(own_folder, capsys):
-    states = own_folder(2)["states"][0].numpy()
-    printed = np.array(re.findall(r"-?\d+\.\d", capsys.readouterr().out), float).reshape(4, 4)
-    np.testing.assert_allclose(printed, states @ states.T / 8, atol=0.051)
-    (sample,) = re.findall(r"Output step 3:\n\[(.*)\]", PAGES[2].read_text(encoding="utf-8"))
-    np.testing.assert_allclose(formula.softmax(printed[3]), np.fromstring(sample, sep=","), atol=0.02)
+def test_the_pasted_scores_and_answers_are_those_of_the_page(own_folder, capsys):
+    """The scores give the printed weights, and what is handed over gives the table."""
+    own_folder(2)
+    scores, page = capsys.readouterr().out, PAGES[2].read_text(encoding="utf-8")
+    found = np.array(re.findall(r"-?\d+\.\d", scores), float).reshape(4, 4)
+    (sample,) = re.findall(r"Output step 3:\n\[(.*)\]", page)
+    np.testing.assert_allclose(formula.softmax(found[3]), np.fromstring(sample, sep=","), atol=0.02)
+    answers = re.findall(r"\] (\d)$", scores, re.MULTILINE)
+    table = re.findall(
+        r"^\| (?:none|that letter's count|the difference step's own|both) \| \W*(\d)\W* \| \W*(\d)",
+        page,
+        re.M,
+    )
+    assert answers == [*np.ravel(table, order="F")], scores
 
 
 def test_with_the_mark_at_step_5_the_letter_there_is_counted(own_folder, capsys):
