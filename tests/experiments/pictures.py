@@ -163,7 +163,7 @@ def draw_lookup(page, left, top, query, keys, values, label, rows, columns, bar,
             draw_cells(page, start, down, values[row], VALUE, names, (), side, full)
     down += side + 0.2
     page.plot((start, start + len(mean) * side), (down - 0.07, down - 0.07), color=INK, linewidth=2.5)
-    draw_cells(page, start, down, mean, VALUE, side=side, full=np.abs(mean).max())
+    draw_cells(page, start, down, mean, VALUE, side=side, full=np.abs(values).max())
     return down + side / 2
 
 
@@ -207,7 +207,7 @@ def two_arrows():
     query, keys = (3, 1), ((2, 2), (-1, 3), (-3, -1), (4, 4))
     places = (1.4, 3.1), (1.3, 3), (-1.7, 1.2), (1.1, 3.4)  # Of the names of the keys.
     for plane, title, key, above in zip(planes, titles, keys, places):
-        plane.set(xlim=(-3.3, 4.3), ylim=(-3.3, 4.3), xticks=range(-3, 5), yticks=range(-3, 5), aspect=1)
+        plane.set(xlim=(-3.3, 4.6), ylim=(-3.3, 4.6), xticks=range(-3, 5), yticks=range(-3, 5), aspect=1)
         plane.tick_params(length=0, labelbottom=False, labelleft=False)
         plane.spines[:].set_visible(False)
         plane.grid(color="#e4e4e4", linewidth=1.5)
@@ -420,7 +420,7 @@ def draw_model(*rows):
                 across, wide = across - 1.25, 1.5
             middle = down - 0.1 * (kind == "queries")
             draw_box(page, across, middle, text, INK, wide, 0.65)
-            part, high = wide / len(content[1]), 0.2 if text and kind == "vectors" else 0.65
+            part, high = wide / max(1, len(content[1])), 0.2 if text and kind == "vectors" else 0.65
             for number, colour in enumerate(content[1]):  # Below a text, so that it can be read.
                 corner = across - wide / 2 + number * part, middle + 0.325 - high
                 page.add_patch(Rectangle(corner, part, high, color=colour, alpha=0.5, lw=0, zorder=5))
@@ -465,7 +465,7 @@ def of_counting(reference, text, names, shown, used_as):
 
 def counting_model():
     """Draw the model of Task 1, with the weights of the page's."""
-    counting = of_counting(of_page("counting"), task_1.SHOWN, COUNTS, 1, [LINE])
+    counting = of_counting(of_page("counting"), task_1.SHOWN, COUNTS, 1, [])
     draw_model(of_logits((2, 3, 2)), DENSE, *counting)
 
 
@@ -635,8 +635,8 @@ def scores():
     states = reference.attend("attention", reference.arrays["query"][0], letters)
     page, steps, left = new_page(6.2), ("A", "B", "C", "|A − B|"), 5.6
     draw_cells(page, left, 0.9, states @ states.T / 8, LINE, side=1.3, full=40, digits=1)
-    write(page, 0.2, 0.5, "the state that asks", QUERY, "left", weight="bold")
-    write(page, 11.2, 0.5, "the state that is asked", KEY, "left", weight="bold")
+    write(page, left - 0.25, 0.5, "asks", QUERY, "right", weight="bold")
+    write(page, left + 5.5, 0.5, "is asked", KEY, "left", weight="bold")
     for place, name in enumerate(steps):
         write(page, left + (place + 0.5) * 1.3, 0.5, name, KEY, weight="bold")
         write(page, left - 0.25, 0.9 + (place + 0.5) * 1.3, name, QUERY, "right", weight="bold")
@@ -721,7 +721,7 @@ def transformer_flow():
 def transformer_heads():
     """Draw the two heads that find the answer: pets find their names, then the question finds its pet."""
     _, planes = pyplot.subplots(1, 2, figsize=(16, 9), layout="constrained")
-    titles = "Layer 1: pets find their names", "Layer 2: Ben finds cat"
+    titles = "Layer 1: pets find their owners", "Layer 2: Ben finds cat"
     found = [(pet, pet - 1) for pet in PETS], [(QUESTION, RIGHT)]
     for plane, weights, title, cells in zip(planes, heads(), titles, found):
         plane.imshow(np.where(np.tri(9), weights, np.nan), "Greys", vmin=0, vmax=3)
