@@ -4,6 +4,7 @@ import json
 import os
 import re
 
+import figures
 import formula
 import numpy as np
 import program
@@ -43,7 +44,7 @@ def check_test(task, savepath, output):
 
     reference.weights.clear()
     prediction, truth = answers([letters]), np.array([program.solve(task, letters, vocab_size)])
-    weights = [heads[0][0].round(3) for heads in reference.weights.values()]
+    weights = [heads[0][0] for heads in reference.weights.values()]
     if task == 3:
         weights.insert(0, weights.pop())  # The decoder's comes first.
     rows = [json.loads(line) for line in output.splitlines() if re.match(r"\[\d+\.", line)]
@@ -51,11 +52,13 @@ def check_test(task, savepath, output):
     expected += f"\n\nTruth: \n{truth}\n\nEncoder-Decoder Attention: \n"
     for step, (row, by_formula) in enumerate(zip(rows, weights[0])):
         mainly = np.flatnonzero(np.equal(row, max(row)))  # Rounded, as they are printed.
-        expected += f"Output step {step} attended mainly to Input steps: {mainly}\n{by_formula.tolist()}\n"
+        expected += (
+            f"Output step {step} attended mainly to Input steps: {mainly}\n{by_formula.round(3).tolist()}\n"
+        )
     if settings.get("self_att"):
         expected += "\nSelf-Attention: \n"
         for step, by_formula in enumerate(weights[1]):
-            expected += f"Attention of Output step {step}:\n{by_formula.tolist()}\n"
+            expected += f"Attention of Output step {step}:\n{by_formula.round(3).tolist()}\n"
     if settings.get("pos_enc"):
         norms = np.sqrt((arrays["positional_encoding"][0].astype(float) ** 2).sum(axis=-1)).round(3)
         expected += f"\nL2-Norm of Positional Encoding:\n{norms.tolist()}\n"
@@ -68,21 +71,29 @@ def check_test(task, savepath, output):
         names = ["count"] if task == 3 else [f"count of {letter}" for letter in alphabet[1:]]
         rows = [f"{step}: {name}" for step, name in enumerate(names + ["|A − B|"] * (task == 2))]
         columns = [f"{letter}\n{step}".replace(" ", "␣") for step, letter in enumerate(letters)]
-        figures = program.figures(output)
-        maps = [axes for figure in figures.values() for axes in figure.axes if axes.images]
+        pictures = figures.drawn(output)
+        maps = [axes for figure in pictures.values() for axes in figure.axes if axes.images]
+        answer = f"Prediction: {prediction[0]}\nTruth: {truth[0]}"
+        title, labels = f"Encoder-decoder attention\n{answer}", ("Attends to", "Output step")
+        largest = [weights[0].max(), max((layer.max() for layer in weights[1:]), default=0)]
         for layer, (axes, by_formula) in enumerate(zip(maps, weights, strict=True)):
-            program.check_heatmap(axes, by_formula, rows, columns)
-            assert "ttends to" in axes.get_xlabel() and "step" in axes.get_ylabel()
-            assert task != 3 or layer == 0 or axes.get_title() == f"Encoder layer {layer}"
-            about = axes.get_title().split("\n")[1:]  # A picture of the encoder is about no answer.
-            assert about[-2:] in ([f"Prediction: {prediction[0]}", f"Truth: {truth[0]}"], [])
+            assert axes.get_title() == title, f"{axes.get_title()!r} stands above {title!r}"
+            assert (axes.get_xlabel(), axes.get_ylabel()) == labels, f"{title!r}: what attends to what?"
+            top = min(1, max(2 / len(columns), largest[layer > 0]))  # Equal weights get the middle colour.
+            numbers = len(columns) <= 25 and (task != 3 or layer == 0)
+            figures.check_heatmap(axes, by_formula, rows, columns, top, numbers)
             if task == 2:  # Those who attend are those who are attended to.
                 columns = [f"{row[3:].replace('count of ', '')}\n{row[0]}" for row in rows]
-            rows = rows if task == 2 else [f"{step}: {letter}" for step, letter in enumerate(letters)]
-        for name, figure in figures.items():
+                title = f"Self-attention\nInput: {letters.replace(' ', '␣')}\n{answer}"
+            else:
+                rows = [f"{step}: {letter}" for step, letter in enumerate(letters)]
+                title, labels = f"Encoder layer {layer + 1}", ("Attends to input step", "Input step")
+        for name in pictures:
             if name.startswith("positional"):
-                bars = [(bar.get_center()[0], bar.get_height()) for bar in figure.axes[0].patches]
-                np.testing.assert_allclose(bars, [*enumerate(norms)], atol=0.001)
+                bars = pictures[name].axes[0].patches
+                places = [(bar.get_center()[0], bar.get_y(), bar.get_height()) for bar in bars]
+                right = [(step, 0, norm) for step, norm in enumerate(norms)]
+                np.testing.assert_allclose(places, right, atol=0.001, err_msg="bars of positional encodings")
     return letters, percent[0]
 
 
@@ -152,8 +163,7 @@ def test_other_sizes_train_test_and_plot_beside_other_variants(task, flags, endi
     training, _, testing = output.partition("\n\n")
     losses, (_, description) = program.losses(training), program.contents(tmp_path)
     assert list(losses) == [2, 3] and description["step"] == 3
-    curve = program.figures(output)[f"loss{ending}"].axes[0].lines[0].get_xydata()
-    assert curve.tolist() == [[step, loss] for step, loss in losses.items()]
+    figures.check_losses(figures.drawn(output)[f"loss{ending}"], output)
     letters, _ = check_test(task, tmp_path, f"\n{testing}")
 
     variant = re.sub(r"--(max_len|vocab_size|hidden) \d+", "", flags).split()
