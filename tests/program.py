@@ -66,11 +66,11 @@ def percent_right(model, pairs):
 # --- How to run a program ---------------------------------------------------------------------------------
 
 
-def start(task, *flags, python=(sys.executable,), **options):
-    """Start a program, one of SCRIPTS or a path, as a user does; return its Popen."""
+def start(task, *flags, python=(sys.executable,), environment=(), **options):
+    """Start a program, one of SCRIPTS or a path, as a user does, with this environment; return its Popen."""
     path = script(task) if task in SCRIPTS else task
     options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", **dict(environment)}
     return subprocess.Popen([*map(str, (*python, path, *flags))], env=environment, **options)
 
 

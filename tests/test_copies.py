@@ -1,9 +1,11 @@
 """What is the same in several programs, word for word, and what each of them needs."""
 
 import ast
+import difflib
 import itertools
 import re
 import sys
+import textwrap
 
 import program
 import pytest
@@ -18,22 +20,49 @@ def parts(task):
     """Return the functions and classes of a program, a dict from name to text, and its flags."""
     source = program.source(task)
     nodes = [node for node in ast.parse(source).body if hasattr(node, "name")]
-    found = {node.name: re.sub(OWN, "", ast.get_source_segment(source, node)) for node in nodes}
+    found = {node.name: re.sub(OWN, "Own", ast.get_source_segment(source, node)) for node in nodes}
     found[""] = source[source.rindex("\nif __name__") :]
-    found["load"] = found["load"].partition("    try:")[2]  # Before it, each names its own variants.
+    _, start, rest = found["load"].partition("    try:")  # Before it, each names its own variants.
+    found["load"] = textwrap.dedent(start + rest)
     return found, set(re.findall(r'add_argument\(\s*"--(\w+)"', source))
+
+
+def excused(text, flags):
+    """Return the numbers of lines in statements that use one of these flags; an `if` with all it decides."""
+    found, statements = set(), (ast.stmt, ast.excepthandler)
+    for node in ast.walk(ast.parse(text)):
+        own = [child for child in ast.iter_child_nodes(node) if not isinstance(child, statements)]
+        used = re.findall(r"\bargs\.(\w+)", " ".join(map(ast.unparse, own)))
+        if isinstance(node, ast.stmt) and flags.intersection(used):
+            found.update(range(node.lineno - 1, node.end_lineno))
+    return found
+
+
+def drift(texts, flags):
+    """Return the lines that differ in two texts, but for those that use these flags, and what they replace."""
+    lines, free = [text.splitlines() for text in texts], [excused(text, flags) for text in texts]
+    found = []
+    for kind, *ends in difflib.SequenceMatcher(None, *lines, autojunk=False).get_opcodes():
+        places = range(*ends[:2]), range(*ends[2:])
+        because = any(free[i].issuperset(places[i]) and len(places[i]) >= len(places[1 - i]) for i in (0, 1))
+        if kind != "equal" and not because:
+            found += [lines[i][place].strip() for i in (0, 1) for place in places[i]]
+    return found
 
 
 @pytest.mark.parametrize(("one", "other"), [*itertools.combinations(program.SCRIPTS, 2)])
 def test_what_two_programs_have_in_common_is_the_same(one, other):
-    """A function may differ if it uses a flag that only one of them has."""
+    """Lines may differ that use a flag which only one of them has, as in `if args.clip:`."""
     (functions, flags), (others, other_flags) = parts(one), parts(other)
     for name in [*(OF_ALL if other == "transformer" else OF_TASKS), "load"]:
-        used = set(re.findall(r"args\.(\w+)", functions[name] + others[name]))
-        if functions[name] != others[name] and not used & (flags ^ other_flags):
-            files = f"{program.SCRIPTS[one]} and {program.SCRIPTS[other]}"
-            what = f"{name}()" if name else "the last lines"
-            pytest.fail(f"{what} of {files} differ: make the same change in both", pytrace=False)
+        different = drift((functions[name], others[name]), flags ^ other_flags)
+        what, files = (
+            f"{name}()" if name else "the last lines",
+            [program.SCRIPTS[one], program.SCRIPTS[other]],
+        )
+        if different:
+            advice = f"{what} of {' and '.join(files)} differ: make the same change in both"
+            pytest.fail("\n    ".join([advice, *different]), pytrace=False)
 
 
 @pytest.mark.parametrize("task", program.SCRIPTS)

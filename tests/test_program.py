@@ -52,9 +52,8 @@ def check_test(task, savepath, output):
     expected += f"\n\nTruth: \n{truth}\n\nEncoder-Decoder Attention: \n"
     for step, (row, by_formula) in enumerate(zip(rows, weights[0])):
         mainly = np.flatnonzero(np.equal(row, max(row)))  # Rounded, as they are printed.
-        expected += (
-            f"Output step {step} attended mainly to Input steps: {mainly}\n{by_formula.round(3).tolist()}\n"
-        )
+        expected += f"Output step {step} attended mainly to Input steps: {mainly}\n"
+        expected += f"{by_formula.round(3).tolist()}\n"
     if settings.get("self_att"):
         expected += "\nSelf-Attention: \n"
         for step, by_formula in enumerate(weights[1]):
