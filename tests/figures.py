@@ -59,7 +59,7 @@ def check_heatmap(axes, weights, rows, columns, top, numbers=False):
     assert bar.get_ylabel() == "Weight", f"{picture}: nothing says that its colours are weights"
     what = "nearly all pale" if high > top else "of one colour where weights differ"
     assert (low, high) == pytest.approx((0, top), rel=0.01), (
-        f"{picture} is {what}: they go from weight {low:.3f} to {high:.3f}, and should go from 0 to {top:.3f}"
+        f"{picture} is {what}: its colours go from {low:.3f} to {high:.3f}, not from 0 to {top:.3f}"
     )
     row, column = np.indices(weights.shape).reshape(2, -1)
     seen, flat = colours(axes, column - 0.4 * numbers, row - 0.4 * numbers), weights.ravel()

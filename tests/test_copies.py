@@ -39,7 +39,7 @@ def excused(text, flags):
 
 
 def drift(texts, flags):
-    """Return the lines that differ in two texts, but for those that use these flags, and what they replace."""
+    """Return the lines that differ in two texts, but for those that use these flags and what they replace."""
     lines, free = [text.splitlines() for text in texts], [excused(text, flags) for text in texts]
     found = []
     for kind, *ends in difflib.SequenceMatcher(None, *lines, autojunk=False).get_opcodes():
