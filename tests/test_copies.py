@@ -3,9 +3,9 @@
 import ast
 import difflib
 import itertools
+import math
 import re
 import sys
-import textwrap
 
 import program
 import pytest
@@ -20,33 +20,32 @@ def parts(task):
     """Return the functions and classes of a program, a dict from name to text, and its flags."""
     source = program.source(task)
     nodes = [node for node in ast.parse(source).body if hasattr(node, "name")]
-    found = {node.name: re.sub(OWN, "Own", ast.get_source_segment(source, node)) for node in nodes}
+    found = {node.name: re.sub(OWN, "", ast.get_source_segment(source, node)) for node in nodes}
     found[""] = source[source.rindex("\nif __name__") :]
-    _, start, rest = found["load"].partition("    try:")  # Before it, each names its own variants.
-    found["load"] = textwrap.dedent(start + rest)
+    found["load"] = found["load"].partition("    try:")[2]  # Before it, each names its own variants.
     return found, set(re.findall(r'add_argument\(\s*"--(\w+)"', source))
 
 
-def excused(text, flags):
-    """Return the numbers of lines in statements that use one of these flags; an `if` with all it decides."""
-    found, statements = set(), (ast.stmt, ast.excepthandler)
-    for node in ast.walk(ast.parse(text)):
-        own = [child for child in ast.iter_child_nodes(node) if not isinstance(child, statements)]
-        used = re.findall(r"\bargs\.(\w+)", " ".join(map(ast.unparse, own)))
-        if isinstance(node, ast.stmt) and flags.intersection(used):
-            found.update(range(node.lineno - 1, node.end_lineno))
-    return found
+def excused(lines, flags):
+    """Return whether each line uses one of these flags, or stands deeper, as below `if args.clip:`."""
+    depth = math.inf
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        if flags.intersection(re.findall(r"\bargs\.(\w+)", line)):
+            depth = indent
+        elif indent <= depth:
+            return False
+    return True
 
 
-def drift(texts, flags):
-    """Return the lines that differ in two texts, but for those that use these flags and what they replace."""
-    lines, free = [text.splitlines() for text in texts], [excused(text, flags) for text in texts]
-    found = []
+def drift(one, other, flags):
+    """Return the lines in which two texts differ, but for those with these flags and what they replace."""
+    lines, found = (one.splitlines(), other.splitlines()), []
     for kind, *ends in difflib.SequenceMatcher(None, *lines, autojunk=False).get_opcodes():
-        places = range(*ends[:2]), range(*ends[2:])
-        because = any(free[i].issuperset(places[i]) and len(places[i]) >= len(places[1 - i]) for i in (0, 1))
-        if kind != "equal" and not because:
-            found += [lines[i][place].strip() for i in (0, 1) for place in places[i]]
+        more, fewer = sorted((lines[0][slice(*ends[:2])], lines[1][slice(*ends[2:])]), key=len, reverse=True)
+        replaced = excused(more, flags) or len(more) == len(fewer) and excused(fewer, flags)
+        if kind != "equal" and not replaced:
+            found += [line.strip() for line in more + fewer]
     return found
 
 
@@ -55,7 +54,7 @@ def test_what_two_programs_have_in_common_is_the_same(one, other):
     """Lines may differ that use a flag which only one of them has, as in `if args.clip:`."""
     (functions, flags), (others, other_flags) = parts(one), parts(other)
     for name in [*(OF_ALL if other == "transformer" else OF_TASKS), "load"]:
-        different = drift((functions[name], others[name]), flags ^ other_flags)
+        different = drift(functions[name], others[name], flags ^ other_flags)
         what, files = (
             f"{name}()" if name else "the last lines",
             [program.SCRIPTS[one], program.SCRIPTS[other]],
