@@ -15,8 +15,10 @@ def drawn(output):
     Each has the picture in its file, too, float (height, width, 4), and the size of this picture.
     """
     found = {}
-    plots = map(pathlib.Path, re.findall(r"^Plot saved to (.+)\.$", output, re.MULTILINE))
-    for path, number in zip(plots, pyplot.get_fignums(), strict=True):
+    plots = [pathlib.Path(path) for path in re.findall(r"^Plot saved to (.+)\.$", output, re.MULTILINE)]
+    windows = pyplot.get_fignums()
+    assert len(windows) == len(plots), f"{len(windows)} windows open for {len(plots)} saved pictures"
+    for path, number in zip(plots, windows):
         figure = found[path.stem] = pyplot.figure(number)
         if hasattr(figure, "pixels"):
             continue  # It was looked at before.
@@ -87,6 +89,8 @@ def check_heatmap(axes, weights, rows, columns, top, numbers=False):
             f"{picture}, {names[cell]}: {number} in {text.get_color()} can hardly be read on its cell:"
             f" a contrast of {readable:.1f}, not 4.5; choose white or black for each colour in draw_heatmap()"
         )
+    height = axes.bbox.height / len(rows) / 150
+    assert height > 0.15, f"{picture}: a row is {height:.2f} inches high, too thin to see its colours"
     assert axes.yaxis_inverted() and not axes.xaxis_inverted(), f"{picture}: the first row is not above"
     for axis, all_names in ((axes.yaxis, rows), (axes.xaxis, columns)):
         labels = axis.get_ticklabels()
