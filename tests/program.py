@@ -133,8 +133,11 @@ def messages(completed):
 def refused(completed, status, *named):
     """Check that a run ended with this status and one line of its own, which names a flag or a file."""
     lines = messages(completed)
-    assert completed.returncode == status and len(lines) == 1, completed
-    assert ": error: " in lines[0] and all(str(word) in lines[0] for word in named), lines[0]
+    good = len(lines) == 1 and all(str(word) in lines[0] for word in (": error: ", *named))
+    assert good and completed.returncode == status, (
+        f"{' '.join(map(str, completed.args))} ends with status {completed.returncode} and says {lines};"
+        f" it should end with status {status} and one line, an error that names {[*map(str, named)]}"
+    )
 
 
 # --- What it has left -------------------------------------------------------------------------------------
