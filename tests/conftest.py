@@ -26,7 +26,8 @@ TRAININGS = program.VARIANTS | {"transformer": ("transformer", ("--steps", 500))
 def trained(tmp_path_factory):
     """Return a function from a variant to what --train --test --plot with --seed 1 left and printed.
 
-    Each program has run once in a process of its own. Of several of the tests, one trains for all.
+    Each program has run once in a process of its own, where Keras has settings of the reader's that would
+    stop it or give other losses. Of several of the tests, one trains for all.
     """
     base = tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -38,9 +39,15 @@ def trained(tmp_path_factory):
         training = types.SimpleNamespace(savepath=folder / "models", plotpath=folder / "plots")
         with filelock.FileLock(base / f"trained {variant}.lock", timeout=program.DEADLINE):
             if not (folder / "output.txt").exists():
-                paths = ("--savepath", training.savepath, "--plotpath", training.plotpath)
-                run = program.in_process if variant in ("2", "3") else program.run
-                completed = run(task, "--train", "--test", "--plot", "--seed", 1, *flags, *paths)
+                words = ["--train", "--test", "--plot", "--seed", 1, *flags]
+                words += ["--savepath", training.savepath, "--plotpath", training.plotpath]
+                if variant in ("2", "3"):
+                    completed = program.in_process(task, *words)
+                else:
+                    folder.mkdir(exist_ok=True)
+                    (folder / "keras.json").write_text('{"backend": "jax", "floatx": "float64"}')
+                    keras = {"KERAS_HOME": str(folder), "TF_USE_LEGACY_KERAS": "1", "KERAS_BACKEND": "jax"}
+                    completed = program.run(task, *words, environment=keras)
                 assert completed.returncode == 0 and not program.messages(completed), completed
                 (folder / "output.txt").write_text(completed.stdout, encoding="utf-8")
         training.stdout = (folder / "output.txt").read_text(encoding="utf-8")

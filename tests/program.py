@@ -2,8 +2,8 @@
 
 import contextlib
 import io
+import itertools
 import os
-import pathlib
 import re
 import string
 import subprocess
@@ -66,11 +66,11 @@ def percent_right(model, pairs):
 # --- How to run a program ---------------------------------------------------------------------------------
 
 
-def start(task, *flags, python=(sys.executable,), **options):
-    """Start a program, one of SCRIPTS or a path, as a user does; return its Popen."""
+def start(task, *flags, python=(sys.executable,), environment=(), **options):
+    """Start a program, one of SCRIPTS or a path, as a user does, with this environment; return its Popen."""
     path = script(task) if task in SCRIPTS else task
     options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", **dict(environment)}
     return subprocess.Popen([*map(str, (*python, path, *flags))], env=environment, **options)
 
 
@@ -101,13 +101,18 @@ def in_process(task, *flags, compiled=True):
     module, output, errors, status = load(task), io.StringIO(), io.StringIO(), 0
     module.plt.close("all")  # What another test has drawn.
     module.tf.config.run_functions_eagerly(not compiled)
+    windows = []  # The numbers of those that each plt.show() opens.
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
-        with mock.patch.object(module.plt, "show") as show:
+        with mock.patch.object(module.plt, "show", lambda: windows.append(module.plt.get_fignums())):
             try:
                 module.main([str(flag) for flag in flags])
             except SystemExit as end:
                 status = end.code
-    assert show.called == (status == 0 and "--plot" in flags)
+    drawn = module.plt.get_fignums() if status == 0 and "--plot" in flags else []
+    assert sum(windows, []) == drawn, (
+        f"{len(drawn)} pictures are drawn, but plt.show() opens windows for {len(sum(windows, []))}:"
+        " the others are never seen"
+    )
     module.tf.config.run_functions_eagerly(False)
     return subprocess.CompletedProcess(flags, status, output.getvalue(), errors.getvalue())
 
@@ -128,8 +133,11 @@ def messages(completed):
 def refused(completed, status, *named):
     """Check that a run ended with this status and one line of its own, which names a flag or a file."""
     lines = messages(completed)
-    assert completed.returncode == status and len(lines) == 1, completed
-    assert ": error: " in lines[0] and all(str(word) in lines[0] for word in named), lines[0]
+    good = len(lines) == 1 and all(str(word) in lines[0] for word in (": error: ", *named))
+    assert good and completed.returncode == status, (
+        f"{' '.join(map(str, completed.args))} ends with status {completed.returncode} and says {lines};"
+        f" it should end with status {status} and one line, an error that names {[*map(str, named)]}"
+    )
 
 
 # --- What it has left -------------------------------------------------------------------------------------
@@ -165,36 +173,9 @@ def losses(output):
 def same(printed, expected, tolerance):
     """Check that two texts are the same, but for this difference between their numbers."""
     number = r"\d+\.\d+|\d+"
-    assert re.sub(number, "0", printed) == re.sub(number, "0", expected)
-    found, right = ([float(each) for each in re.findall(number, text)] for text in (printed, expected))
-    assert found == pytest.approx(right, abs=tolerance), printed
-
-
-def figures(output):
-    """Return what the run in this process has drawn that printed this: the names of files and figures."""
-    pyplot, drawn = load(1).plt, {}
-    plots = map(pathlib.Path, re.findall(r"^Plot saved to (.+)\.$", output, re.MULTILINE))
-    for path, number in zip(plots, pyplot.get_fignums(), strict=True):
-        drawn[path.stem] = pyplot.figure(number)
-        size, inches = pyplot.imread(path).shape[1::-1], drawn[path.stem].get_size_inches()
-        assert size == pytest.approx(150 * inches, abs=1)
-        assert (drawn[path.stem].dpi * inches < (1366, 768)).all()  # Its window fits a laptop's screen.
-    return drawn
-
-
-def check_heatmap(axes, weights, rows, columns):
-    """Check that axes show weights, in colours and numbers, and the names of rows and columns."""
-    np.testing.assert_allclose(axes.images[0].get_array(), weights, atol=0.001)
-    low, high = axes.images[0].get_clim()
-    assert low == 0 and weights.max() - 0.001 <= high <= 1
-    assert axes.figure.axes[-1].get_ylabel() == "Weight"  # Of the colour bar.
-    for text in axes.texts:
-        column, row = text.get_position()
-        assert float(text.get_text()) == pytest.approx(weights[row, column], abs=0.0061)
-        brightness = axes.images[0].to_rgba(weights[row, column])[:3] @ np.array((0.21, 0.72, 0.07))
-        assert abs(brightness - (text.get_color() == "white")) > 0.35  # It can be read.
-    assert axes.yaxis_inverted() and not axes.xaxis_inverted()  # The first row is above, as it is printed.
-    for axis, names in ((axes.yaxis, rows), (axes.xaxis, columns)):
-        ticks = [tick.get_text() for tick in axis.get_ticklabels()]
-        assert ticks == [names[int(step)] for step in axis.get_ticklocs()]
-        assert len(ticks) == len(names) or len(names) > 15
+    for pair in itertools.zip_longest(printed.splitlines(), expected.splitlines(), fillvalue="(nothing)"):
+        (words, found), (others, right) = (
+            (re.sub(number, "0", line), [float(each) for each in re.findall(number, line)]) for line in pair
+        )
+        alike = words == others and found == pytest.approx(right, abs=tolerance)
+        assert alike, "printed is the line\n  {}\nwhere this is right:\n  {}".format(*pair)

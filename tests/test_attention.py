@@ -1,44 +1,26 @@
 """The attention layer and the models of the tasks, against the formulas in NumPy and against Keras."""
 
 import formula
-import hypothesis
 import numpy as np
 import program
 import pytest
-from hypothesis import strategies
-
-shapes = strategies.tuples(*(strategies.integers(1, 8) for _ in range(4)), strategies.integers(0, 999))
 
 
-def arrays(shape):
-    """Return a random query, key and value of (batch, queries, keys, depth, seed)."""
-    batch, queries, keys, depth, seed = shape
-    generator = np.random.default_rng(seed)
-    sizes = ((batch, queries, depth), (batch, keys, depth), (batch, keys, depth))
-    return [generator.normal(size=size).astype(np.float32) for size in sizes]
-
-
-@hypothesis.given(shapes)
-@hypothesis.settings(deadline=None, max_examples=25)
-def test_attention_is_the_formula(shape):
+@pytest.mark.parametrize("sizes", ((3, 4, 5, 16), (1, 1, 2, 1), (2, 7, 3, 5)))
+def test_attention_is_the_formula_and_that_of_keras(sizes):
     """The layer of Task 1, of which the others are copies."""
-    query, key, value = arrays(shape)
-    for queries in (query, query[:1]):  # One for each sequence, or the same for all.
-        output, weights = program.load(1).Attention()(query=queries, key=key, value=value)
-        means, expected_weights = formula.attend(queries, key, value)
+    (batch, queries, keys, depth), generator, module = sizes, np.random.default_rng(0), program.load(1)
+    shapes = ((batch, queries, depth), (batch, keys, depth), (batch, keys, depth))
+    query, key, value = (generator.normal(size=shape).astype(np.float32) for shape in shapes)
+    for asked in (query[:1], query):  # The same queries for all, or some for each sequence.
+        output, weights = module.Attention()(query=asked, key=key, value=value)
+        means, expected_weights = formula.attend(asked, key, value)
         np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
-        np.testing.assert_allclose(output, formula.normalize(means + queries), atol=1e-3)
-
-
-def test_attention_is_that_of_keras():
-    module = program.load(1)
-    query, key, value = arrays((3, 4, 5, 16, 0))
-    output, weights = module.Attention()(query=query, key=key, value=value)
-    keras_attention = module.tf.keras.layers.Attention()
-    keras_result, keras_weights = keras_attention([query / 16**0.5, value, key], return_attention_scores=True)
+        np.testing.assert_allclose(output, formula.normalize(means + asked), atol=1e-3)
+    attention, layer_norm = module.tf.keras.layers.Attention(), module.tf.keras.layers.LayerNormalization()
+    means, keras_weights = attention([query / depth**0.5, value, key], return_attention_scores=True)
     np.testing.assert_allclose(weights, keras_weights, atol=1e-6)
-    layer_norm = module.tf.keras.layers.LayerNormalization()
-    np.testing.assert_allclose(output, layer_norm(keras_result + query), atol=1e-5)
+    np.testing.assert_allclose(output, layer_norm(means + query), atol=1e-5)
 
 
 SIZES = {"max_len": 7, "vocab_size": 5, "hidden": 12}

@@ -1,7 +1,9 @@
 """What is the same in several programs, word for word, and what each of them needs."""
 
 import ast
+import difflib
 import itertools
+import math
 import re
 import sys
 
@@ -24,16 +26,42 @@ def parts(task):
     return found, set(re.findall(r'add_argument\(\s*"--(\w+)"', source))
 
 
+def excused(lines, flags):
+    """Return whether each line uses one of these flags, or stands deeper, as below `if args.clip:`."""
+    depth = math.inf
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        if flags.intersection(re.findall(r"\bargs\.(\w+)", line)):
+            depth = indent
+        elif indent <= depth:
+            return False
+    return True
+
+
+def drift(one, other, flags):
+    """Return the lines in which two texts differ, but for those with these flags and what they replace."""
+    lines, found = (one.splitlines(), other.splitlines()), []
+    for kind, *ends in difflib.SequenceMatcher(None, *lines, autojunk=False).get_opcodes():
+        more, fewer = sorted((lines[0][slice(*ends[:2])], lines[1][slice(*ends[2:])]), key=len, reverse=True)
+        replaced = excused(more, flags) or len(more) == len(fewer) and excused(fewer, flags)
+        if kind != "equal" and not replaced:
+            found += [line.strip() for line in more + fewer]
+    return found
+
+
 @pytest.mark.parametrize(("one", "other"), [*itertools.combinations(program.SCRIPTS, 2)])
 def test_what_two_programs_have_in_common_is_the_same(one, other):
-    """A function may differ if it uses a flag that only one of them has."""
+    """Lines may differ that use a flag which only one of them has, as in `if args.clip:`."""
     (functions, flags), (others, other_flags) = parts(one), parts(other)
     for name in [*(OF_ALL if other == "transformer" else OF_TASKS), "load"]:
-        used = set(re.findall(r"args\.(\w+)", functions[name] + others[name]))
-        if functions[name] != others[name] and not used & (flags ^ other_flags):
-            files = f"{program.SCRIPTS[one]} and {program.SCRIPTS[other]}"
-            what = f"{name}()" if name else "the last lines"
-            pytest.fail(f"{what} of {files} differ: make the same change in both", pytrace=False)
+        different = drift(functions[name], others[name], flags ^ other_flags)
+        what, files = (
+            f"{name}()" if name else "the last lines",
+            [program.SCRIPTS[one], program.SCRIPTS[other]],
+        )
+        if different:
+            advice = f"{what} of {' and '.join(files)} differ: make the same change in both"
+            pytest.fail("\n    ".join([advice, *different]), pytrace=False)
 
 
 @pytest.mark.parametrize("task", program.SCRIPTS)

@@ -66,6 +66,7 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task):
     python = (sys.executable, "-I", "-S")
     described = program.run(task, "--help", python=python)
     assert described.returncode == 0 and not described.stderr
+    assert re.search(r"--steps \S+\s+training steps \(default: \d+\)", described.stdout), described.stdout
     no_mode = program.run(task, "--steps", 5, python=python)
     assert (no_mode.returncode, no_mode.stdout, no_mode.stderr) == (2, "", described.stdout)
     program.refused(program.run(task, "--test", "--input", "Ä", python=python), 2, "--input")

@@ -4,6 +4,7 @@ import collections
 import math
 import re
 
+import figures
 import formula
 import numpy as np
 import program
@@ -105,12 +106,19 @@ def check_test(output, savepath):
     answered = program.percent_right(program.load_model("transformer", savepath), pairs)
     assert float(percent) == pytest.approx(answered, abs=4)
 
-    figures = program.figures(output)
+    pictures = figures.drawn(output)
     names = [f"{place}: {word}" for place, word in enumerate(read)]
     for number, heads in enumerate(layers, start=1):
-        *maps, _ = figures[f"transformer_layer_{number}"].axes
-        for axes, weights in zip(maps, heads, strict=True):
-            program.check_heatmap(axes, weights, names, names)
+        figure = pictures[f"transformer_layer_{number}"]
+        head = re.search(rf"Layer {number}, head (\d+)", expected)[1]
+        rows = f"row of the question, {names[first]}," if number == len(layers) else "rows of the pets"
+        title = f"Layer {number}: look at the {rows} in head {head}"
+        assert figure.get_suptitle() == title, f"{figure.get_suptitle()!r} stands above what is {title!r}"
+        *maps, _ = figure.axes
+        for head, (axes, weights) in enumerate(zip(maps, heads, strict=True), start=1):
+            assert axes.get_title() == f"Head {head}", f"head {head} is called {axes.get_title()!r}"
+            earlier = np.where(np.tri(len(read)), weights, np.nan)
+            figures.check_heatmap(axes, earlier, names, names, 1)
     return words, float(percent)
 
 
@@ -138,10 +146,9 @@ def test_other_sizes_train_test_and_plot(tmp_path):
     flags = "--pairs 8 --layers 1 --heads 3 --hidden 6 --steps 2 --print_every 1 --seed 0".split()
     paths = ("--savepath", tmp_path / "models", "--plotpath", tmp_path / "plots")
     output = program.output_of("transformer", "--train", "--test", "--plot", *flags, *paths, compiled=False)
-    curve = program.figures(output)["transformer_loss"].axes[0].lines[0].get_xydata()
+    figures.check_losses(figures.drawn(output)["transformer_loss"], output)
     training, _, testing = output.partition("\n\n")
-    assert curve.tolist() == [[step, loss] for step, loss in program.losses(training).items()]
     words, _ = check_test(f"\n{testing}", tmp_path / "models")
-    assert len(words) == 32 and len(curve) == 2
+    assert len(words) == 32 and len(program.losses(training)) == 2
     again = program.output_of("transformer", "--test", "--seed", 0, *paths)  # The model has its sizes.
     assert testing.startswith(again[1:])
