@@ -2,7 +2,9 @@
 
 import base64
 import inspect
+import io
 import os
+import re
 import shutil
 import time
 
@@ -11,6 +13,7 @@ import numpy as np
 import program
 import pytest
 import urllib3
+from matplotlib import image
 from selenium import common, webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -21,23 +24,76 @@ CHECKPOINTS = {path.stem: path for path in sorted(SOURCES.glob("checkpoints/*.np
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # The first is the fastest.
 FLAGS = ("headless", "window-size=1280,900", "no-sandbox", "disable-gpu", "disable-background-networking")
 MISSING = "no Chromium or Chrome with its driver: apt-get install chromium chromium-driver"
-SEEN = """
+# What there is to see: a part that is shown, its text, how far two colours are apart, as WCAG has it.
+LOOK = """
     const all = (part, query) => [...part.querySelectorAll(query)];
+    const isSeen = (part) => part.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+        && part.getBoundingClientRect().width > 0;
+    const textOf = (part) => (isSeen(part) ? part.textContent : null);
+    const numberOf = (text) => (text ? Number(text.replace("−", "-")) : null);
+    const styleOf = (part) => getComputedStyle(part);
+    const light = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255)
+        .map((part) => (part > 0.04 ? ((part + 0.055) / 1.055) ** 2.4 : part / 12.92))
+        .reduce((sum, part, index) => sum + [0.2126, 0.7152, 0.0722][index] * part, 0.05);
+    const contrast = (one, other) => Math.max(light(one) / light(other), light(other) / light(one));
+"""
+SEEN = f"""{LOOK}
     const rows = (table) => all(table, "tr").slice(1)
-        .map((row) => all(row, "td").map((cell) => Number(cell.dataset.weight)));
+        .map((row) => all(row, "td").map((cell) => numberOf(textOf(cell))));
     const headOf = (table) => Number(table.id.split(" ").pop());
     const tables = (slider) => all(slider.closest("section"), "table")
         .sort((one, other) => headOf(one) - headOf(other)).map(rows);
     const items = all(document, "#answers [data-answer]");
-    return {
-        answers: items.map((item) => item.querySelector("b").textContent),
-        chances: items.map((item) => item.dataset.chances.split(" ").map(Number)),
-        verdicts: items.map((item) => item.textContent),
+    return {{
+        answers: items.map((item) => textOf(item.querySelector("b"))),
+        chances: items.map((item) => parseInt((textOf(item) || "(?").split("(")[1]) / 100),
+        verdicts: items.map((item) => textOf(item.lastChild)),
         weights: Object.fromEntries(all(document, "#stage [type=range]").map((one) => [one.id, tables(one)])),
         message: document.getElementById("message").textContent,
         letters: document.getElementById("letters").value,
         shown: document.querySelector("main > section:not([hidden])").id.replace("view_", ""),
+    }};
+"""
+# In Ask: the words; from where to where each line goes, and how thick it is; the number at it; what a screen
+# reader says of it; from which pet to whom the blue line goes; the answer; each chance and its bar.
+ASKED = f"""{LOOK}
+    const stage = document.getElementById("ask_stage");
+    const axis = stage.classList.contains("tall") ? "y" : "x";
+    const words = all(document, "#ask_words > *");
+    const middle = ({{ x, y, width, height }}) => (axis === "x" ? x + width / 2 : y + height / 2);
+    const {{ [axis]: start }} = stage.getBoundingClientRect();
+    const far = (word, at) => Math.abs(middle(word.getBoundingClientRect()) - at);
+    const nearest = (at) => words.indexOf([...words].sort((one, other) => far(one, at) - far(other, at))[0]);
+    const end = (path, part) => nearest(start + path.getPointAtLength(part * path.getTotalLength())[axis]);
+    const card = styleOf(stage.closest(".card")).backgroundColor;
+    const drawn = (query) => all(document, query).filter(isSeen);
+    const rem = parseFloat(styleOf(document.documentElement).fontSize);
+    return {{
+        words: words.map((word) => word.firstChild.textContent),
+        lines: drawn("#ask_arcs .arc").filter((line) => contrast(styleOf(line).stroke, card) > 3)
+            .map((line) => [end(line, 0), end(line, 1), parseFloat(styleOf(line).strokeWidth) / rem]),
+        numbers: drawn("#ask_arcs text").map((one) =>
+            [nearest(middle(one.getBoundingClientRect()) + (axis === "x" ? 1.5 : 0.6) * rem), textOf(one)]),
+        told: all(document, "[data-arc]").map((arc) => Number(arc.ariaValueText.split(" ").pop())),
+        owned: drawn("#ask_arcs .mine").map((line) => [end(line, 0), end(line, 1)]),
+        answer: textOf(document.querySelector("[data-answer]")),
+        chances: drawn("#ask_chances li").map((row) => [textOf(row.firstChild), textOf(row.lastChild),
+            row.querySelector("i").offsetWidth / row.querySelector("div").offsetWidth]),
+        attends: drawn("[data-attend][aria-pressed=true]").map((button) => button.dataset.attend),
+    }};
+"""
+# Wait until nothing moves any more: for five frames the page has been the same, and no colour is on its way.
+STILL = """
+    const done = arguments[arguments.length - 1];
+    let before, frames;
+    const look = () => {
+        const now = document.querySelector("main").innerHTML;
+        const moves = document.getAnimations().some((one) => one instanceof CSSTransition);
+        frames = now === before && !moves ? frames + 1 : 0;
+        before = now;
+        return frames < 5 ? requestAnimationFrame(look) : done();
     };
+    look();
 """
 DROP = """
     const bytes = Uint8Array.from(atob(arguments[0]), (letter) => letter.charCodeAt(0));
@@ -54,6 +110,7 @@ MIDDLE = """
     return [x + width / 2, y + height / 2];
 """
 CALM = {"name": "prefers-reduced-motion", "value": "reduce"}  # Movement takes a test's time.
+TEXT = 0.0051  # The precision of a number with two decimals.
 
 
 class Page:
@@ -77,7 +134,7 @@ class Page:
         """Forget what another test has set and left, and show nothing."""
         self.command("Emulation.clearDeviceMetricsOverride")
         self.command("Emulation.setTouchEmulationEnabled", enabled=False)
-        self.command("Emulation.setEmulatedMedia", media="", features=[CALM])
+        self.media(CALM)
         self.js("if (location.protocol === 'file:') { sessionStorage.clear(); }")  # It has the vote.
         self.driver.get("about:blank")
         self.driver.get_log("browser")
@@ -89,7 +146,11 @@ class Page:
 
     def command(self, name, **parameters):
         """Send a command of the Chrome DevTools Protocol; what it sets holds until the test ends."""
-        self.driver.execute_cdp_cmd(name, parameters)
+        return self.driver.execute_cdp_cmd(name, parameters)
+
+    def media(self, *features, kind=""):
+        """Be a screen, or of another kind, with some features of CSS alone."""
+        self.command("Emulation.setEmulatedMedia", media=kind, features=features)
 
     def screen(self, width, height=844):
         """Be on a phone: a screen of this size, in pixels, and fingers."""
@@ -107,6 +168,10 @@ class Page:
         """Wait until the condition, a function, is true, and return what it returned."""
         awaited = f"waited {program.DEADLINE} seconds for this:\n{inspect.getsource(condition)}"
         return ui.WebDriverWait(self.driver, program.DEADLINE, 0.05).until(lambda _: condition(), awaited)
+
+    def still(self):
+        """Wait until nothing moves."""
+        self.driver.execute_async_script(STILL)
 
     # --- What there is
 
@@ -126,6 +191,11 @@ class Page:
         """Return a cell of the heatmap of the attention with this name."""
         return self.one(f"[id='{name} {head}'] tr:nth-child({row + 2}) td:nth-child({column + 2})")
 
+    def picture(self):
+        """Return the whole page as it looks, an array of pixels: red, green and blue, from 0 to 255."""
+        png = self.command("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+        return np.round(255 * image.imread(io.BytesIO(base64.b64decode(png)))[..., :3]).astype(int)
+
     @property
     def active(self):
         """The element that has the focus."""
@@ -136,8 +206,12 @@ class Page:
         return self.find(name).get_property("value")
 
     def seen(self):
-        """Return what is on the page, a dict: answers, chances, weights for each slider, and so on."""
+        """Return what one sees on the page, a dict: answers, chances, weights for each slider, and so on."""
         return self.js(SEEN)
+
+    def text(self, query):
+        """Return the text of the first element that a CSS selector finds, "" where one doesn't see it."""
+        return self.js(f"{LOOK} return textOf(document.querySelector(arguments[0])) || ''", query)
 
     @property
     def link(self):
@@ -145,10 +219,8 @@ class Page:
         return self.driver.current_url.partition("#")[2]
 
     def accuracy(self):
-        """Return how many of 1,000 sequences are right, as soon as it is not greyed out."""
-        told = self.find("accuracy")
-        self.wait(lambda: "old" not in told.get_attribute("class").split())
-        return int(told.get_attribute("data-right"))
+        """Return how many of 1,000 sequences are right, as soon as one sees it."""
+        return thousandths(self.wait(lambda: self.text("#accuracy")))
 
     # --- What one does
 
@@ -212,6 +284,60 @@ class Page:
         self.js(DROP, base64.b64encode(path.read_bytes()).decode())
 
 
+class Asked:
+    """The view Ask, and what one should see there by the formula."""
+
+    def __init__(self, page, path=CHECKPOINTS["transformer"]):
+        self.page, self.reference = page, Reference(path)
+        self.last = f"block_{self.reference.settings['layers']}/attention"
+        seen = self.seen()
+        _, weights = self.reference(seen["words"])
+        self.head = int(np.argmin([np.abs(one[-1] - seen["told"]).max() for one in weights[self.last]]))
+
+    def seen(self):
+        """Return what there is to see, as soon as nothing moves."""
+        self.page.still()
+        return self.page.js(ASKED)
+
+    def arc(self, place):
+        """Return the knob of the line to a word."""
+        return self.page.one(f'[data-arc="{place}"]')
+
+    def word(self, place):
+        """Return a word of the text."""
+        return self.page.all("#ask_words > *")[place]
+
+    def says(self, *moves, factor=1):
+        """Check all that one sees, with weight moved from word to word, and return the answer."""
+        seen = self.seen()
+        text, row = seen["words"], len(seen["words"]) - 1
+        self.reference.moves = [move if len(move) == 4 else (self.last, row, *move) for move in moves]
+        chances, weights = self.reference(text, {self.last: factor})
+        expected, widths, read = weights[self.last][self.head][-1], np.zeros(row + 1), np.zeros(row + 1)
+        for start, end, width in seen["lines"]:
+            widths[end] = width * (start == row)
+        for place, number in seen["numbers"]:
+            read[place] = float(number)
+        which = f"from {text[row]} to {', '.join(text[:row])} and itself"
+        wide = 1.15 * expected[:row]  # The line of a word to itself would be a blot.
+        np.testing.assert_allclose(
+            widths[:row], wide, atol=0.01, err_msg=f"how thick the lines {which} are, in rem"
+        )
+        shown = np.where(expected > 0.045, expected, 0)
+        np.testing.assert_allclose(read, shown, atol=TEXT, err_msg=f"numbers at the lines {which}")
+        np.testing.assert_allclose(
+            seen["told"], expected, atol=TEXT, err_msg=f"what is said of the lines {which}"
+        )
+        for word, percent, bar in seen["chances"]:
+            chance = chances[-1, self.reference.known.index(word)]
+            wrong = f"{word} has the chance {chance:.3f}; one sees {percent} and a bar of {bar:.1%}"
+            assert (int(percent[:-1]) / 100, bar) == pytest.approx((chance, chance), abs=0.011), wrong
+        said = self.reference.known[chances[-1].argmax()]
+        assert seen["answer"] == said, f"the model says {said}, and one sees {seen['answer']}"
+        assert seen["attends"] == ([] if moves else ["learnt" if factor else "equal"])
+        return said
+
+
 class Reference(formula.Model):
     """A model of the page by its formula.
 
@@ -261,6 +387,20 @@ class Reference(formula.Model):
         return chances, self.weights
 
 
+def thousandths(text):
+    """Return how many of 1,000 are right, of a text that says so."""
+    found = re.search(r"([\d,]+) of 1,000", text)
+    assert found, f"no word on how many of 1,000 are right, but: {text!r}"
+    return int(found[1].replace(",", ""))
+
+
+def check_weights(found, expected, where):
+    """Check numbers in cells against weights; what comes later is empty, and no weight of 0."""
+    expected = np.where(np.tri(*np.shape(expected)[-2:]) if "block" in where else True, expected, np.nan)
+    wrong = f"what one reads in the heatmaps of {where}; only later words are empty, nan"
+    np.testing.assert_allclose(np.array(found, float), expected, atol=TEXT, err_msg=wrong)
+
+
 def save_random(path, task, settings):
     """Save a model with random weights as its program does."""
     module, generator = program.load(task), np.random.default_rng(0)
@@ -292,4 +432,5 @@ def page(browser):
         browser.start()
         browser.reset()
     yield browser
-    assert browser.driver.get_log("browser") == []
+    log = browser.driver.get_log("browser")
+    assert log == [], f"the page threw: {log}"

@@ -1,10 +1,13 @@
 """The site that `pages.py` renders: what became of the pages, where links lead, and how it fits a phone."""
 
+import functools
 import html
+import http.server
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import urllib.parse
 
 import program
@@ -70,6 +73,25 @@ def test_every_link_leads_somewhere(site, pages):
                 assert file not in pages or not place or f' id="{place}"' in pages[file], (path, goal, place)
                 followed.add(file)
         assert site / "index.html" in followed and f'href="{ADDRESS}"' in text
+
+
+def test_every_link_of_the_page_to_play_with_leads_somewhere_on_the_site(site, browser):
+    """As a file it has none of these. What a site answers to a folder is its index.html."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site)
+    handler.log_message = lambda *_: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        home = f"http://127.0.0.1:{server.server_port}/"
+        browser.driver.get(f"{home}3_signal/beyond/play.html")
+        links = {link.text: link.get_attribute("href") for link in browser.all("header a, footer a")}
+        server.shutdown()
+    assert len(links) == 11, f"one sees these links: {links}"
+    for name, link in links.items():
+        path = site / urllib.parse.urlparse(link).path[1:]
+        goal = path / "index.html" if path.is_dir() else path
+        assert link.startswith(home) and goal.suffix == ".html" and goal.is_file(), (
+            f"{name!r} leads to {link}"
+        )
 
 
 WIDTH = """

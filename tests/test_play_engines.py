@@ -27,14 +27,6 @@ SEEN = """
     const { dataset, scrollWidth } = document.documentElement;
     return [dataset.thrown, innerWidth, scrollWidth > innerWidth];
 """
-DATA = """
-    const all = [...document.querySelectorAll(`[data-${arguments[0]}]`)];
-    return all.filter((one) => one.offsetParent).map((one) => one.dataset[arguments[0]]);
-"""
-HEAVIEST = """
-    const all = [...document.querySelectorAll("[role=slider][data-weight]")];
-    return all.sort((one, other) => other.dataset.weight - one.dataset.weight)[0];
-"""
 
 
 class Marionette:
@@ -44,11 +36,13 @@ class Marionette:
         "actions": "WebDriver:PerformActions",
         "clickElement": "WebDriver:ElementClick",
         "findElement": "WebDriver:FindElement",
+        "findElements": "WebDriver:FindElements",
         "get": "WebDriver:Navigate",
         "newSession": "WebDriver:NewSession",
         "quit": "Marionette:Quit",
         "switchToFrame": "WebDriver:SwitchToFrame",
         "w3cExecuteScript": "WebDriver:ExecuteScript",
+        "w3cExecuteScriptAsync": "WebDriver:ExecuteAsyncScript",
     }
 
     def __init__(self, port):
@@ -127,10 +121,6 @@ class Elsewhere(browser.Page):
         """Return the first element with this text."""
         return self.driver.find_element(By.XPATH, f"//body//{tag}[normalize-space(text()) = '{text}']")
 
-    def data(self, name, count=1):
-        """Return the visible attributes data-name, as soon as there are so many."""
-        return self.wait(lambda: len(found := self.js(DATA, name)) == count and found)
-
 
 @pytest.mark.filterwarnings("ignore:setting remote_server_addr:DeprecationWarning")  # Selenium's own.
 @pytest.mark.parametrize("engine", [firefox, webkit])
@@ -149,22 +139,27 @@ def test_the_page_works_in(engine, tmp_path, monkeypatch):
             assert page.js("return document.activeElement.localName") == "body", view
 
         page.visit("#ask&letters=Anna+cat+Ben+dog+Cleo+owl+Dan+hen+Ben")
-        assert page.data("answer") == ["dog"]
+        asked = browser.Asked(page)
+        assert asked.says() == "dog"
         page.named("Cleo", "button").click()
-        assert page.data("answer") == ["owl"]
-        page.drag(page.js(HEAVIEST), page.named("hen"))
-        assert page.data("answer") == ["hen"]
+        assert asked.says() == "owl"
+        page.drag(asked.arc(5), asked.word(7))
+        assert asked.says((5, 7)) == "hen"
         webdriver.ActionChains(driver).send_keys(Keys.ARROW_LEFT).perform()  # From pet to pet.
-        assert page.data("answer") == ["owl"]
-        page.drag(page.find("ask_key"), page.named("Anna"))  # The owl's own line, from Cleo.
-        told = page.js("return document.getElementById('ask_told').textContent")
-        assert "Anna" in told and page.js(SEEN)[0] == ""
+        assert asked.says() == "owl"
+        page.drag(page.find("ask_key"), asked.word(0))  # The owl's own line, from Cleo to Anna.
+        asked.says(("block_1/attention", 5, 4, 0))
+        told = page.text("#ask_told")
+        assert "Anna" in told and page.js(SEEN)[0] == "", f"{told}; thrown: {page.js(SEEN)[0]}"
 
         page.visit("#vote")
         page.named("Vote for Model 2", "button").click()
-        assert int(page.data("right", 3)[1]) > 900 and page.js(SEEN)[0] == ""
+        right = page.wait(lambda: page.text("#moral_told") and page.text("#reveal_1 p"))
+        assert browser.thousandths(right) > 900 and page.js(SEEN)[0] == "", f"{right}; {page.js(SEEN)[0]}"
 
-        chances, _ = browser.Reference(browser.CHECKPOINTS["counting"])("AAB")
+        chances, weights = browser.Reference(browser.CHECKPOINTS["counting"])("AAB")
         page.visit("#model=counting&letters=AAB")
-        assert page.data("answer", 3) == [str(answer) for answer in chances.argmax(axis=1)]
+        seen = page.seen()
+        assert seen["answers"] == [str(answer) for answer in chances.argmax(axis=1)]
+        browser.check_weights(seen["weights"]["attention"], weights["attention"], "Task 1")
         assert page.js(SEEN)[0] == ""
