@@ -24,7 +24,7 @@ CHECKPOINTS = {path.stem: path for path in sorted(SOURCES.glob("checkpoints/*.np
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # The first is the fastest.
 FLAGS = ("headless", "window-size=1280,900", "no-sandbox", "disable-gpu", "disable-background-networking")
 MISSING = "no Chromium or Chrome with its driver: apt-get install chromium chromium-driver"
-# What there is to see: a part that is shown, its text, how far two colours are apart, as WCAG has it.
+# What there is to see: a part that is shown, its text, and colours.
 LOOK = """
     const all = (part, query) => [...part.querySelectorAll(query)];
     const isSeen = (part) => part.checkVisibility({ opacityProperty: true, visibilityProperty: true })
@@ -32,24 +32,23 @@ LOOK = """
     const textOf = (part) => (isSeen(part) ? part.textContent : null);
     const numberOf = (text) => (text ? Number(text.replace("−", "-")) : null);
     const styleOf = (part) => getComputedStyle(part);
-    const light = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255)
-        .map((part) => (part > 0.04 ? ((part + 0.055) / 1.055) ** 2.4 : part / 12.92))
-        .reduce((sum, part, index) => sum + [0.2126, 0.7152, 0.0722][index] * part, 0.05);
-    const contrast = (one, other) => Math.max(light(one) / light(other), light(other) / light(one));
+    const rgb = (colour) => colour.match(/\\d+/g).map(Number);
+    const apart = (one, other) => Math.max(...rgb(one).map((part, at) => Math.abs(part - rgb(other)[at])));
+    const hue = (colour) => (rgb(colour)[0] > rgb(colour)[1] ? "red" : "green");
 """
 SEEN = f"""{LOOK}
     const rows = (table) => all(table, "tr").slice(1)
         .map((row) => all(row, "td").map((cell) => numberOf(textOf(cell))));
-    const headOf = (table) => Number(table.id.split(" ").pop());
-    const tables = (slider) => all(slider.closest("section"), "table")
-        .sort((one, other) => headOf(one) - headOf(other)).map(rows);
+    const tables = (slider) => all(slider.closest("section"), "table").map(rows);
     const items = all(document, "#answers [data-answer]");
+    const table = document.querySelector("#first table") || document.head;
     return {{
         answers: items.map((item) => textOf(item.querySelector("b"))),
         chances: items.map((item) => parseInt((textOf(item) || "(?").split("(")[1]) / 100),
-        verdicts: items.map((item) => textOf(item.lastChild)),
+        verdicts: items.map((item) => [textOf(item.lastChild), hue(styleOf(item.lastChild).color)]),
+        axes: ["col]", "row]"].map((axis) => all(table, "[scope=" + axis).map(textOf)),
         weights: Object.fromEntries(all(document, "#stage [type=range]").map((one) => [one.id, tables(one)])),
-        message: document.getElementById("message").textContent,
+        message: textOf(document.getElementById("message")) || "",
         letters: document.getElementById("letters").value,
         shown: document.querySelector("main > section:not([hidden])").id.replace("view_", ""),
     }};
@@ -62,18 +61,20 @@ ASKED = f"""{LOOK}
     const words = all(document, "#ask_words > *");
     const middle = ({{ x, y, width, height }}) => (axis === "x" ? x + width / 2 : y + height / 2);
     const {{ [axis]: start }} = stage.getBoundingClientRect();
-    const far = (word, at) => Math.abs(middle(word.getBoundingClientRect()) - at);
-    const nearest = (at) => words.indexOf([...words].sort((one, other) => far(one, at) - far(other, at))[0]);
+    const gaps = (at) => words.map((word) => Math.abs(middle(word.getBoundingClientRect()) - at));
+    const nearest = (at) => gaps(at).indexOf(Math.min(...gaps(at)));
     const end = (path, part) => nearest(start + path.getPointAtLength(part * path.getTotalLength())[axis]);
     const card = styleOf(stage.closest(".card")).backgroundColor;
     const drawn = (query) => all(document, query).filter(isSeen);
     const rem = parseFloat(styleOf(document.documentElement).fontSize);
     return {{
         words: words.map((word) => word.firstChild.textContent),
-        lines: drawn("#ask_arcs .arc").filter((line) => contrast(styleOf(line).stroke, card) > 3)
+        lines: drawn("#ask_arcs .arc").filter((line) => apart(styleOf(line).stroke, card) > 99)
             .map((line) => [end(line, 0), end(line, 1), parseFloat(styleOf(line).strokeWidth) / rem]),
         numbers: drawn("#ask_arcs text").map((one) =>
             [nearest(middle(one.getBoundingClientRect()) + (axis === "x" ? 1.5 : 0.6) * rem), textOf(one)]),
+        knobs: drawn("[data-arc]").map((one) =>
+            [Number(one.dataset.arc), nearest(middle(one.getBoundingClientRect()))]),
         told: all(document, "[data-arc]").map((arc) => Number(arc.ariaValueText.split(" ").pop())),
         owned: drawn("#ask_arcs .mine").map((line) => [end(line, 0), end(line, 1)]),
         answer: textOf(document.querySelector("[data-answer]")),
@@ -320,48 +321,35 @@ class Asked:
             read[place] = float(number)
         which = f"from {text[row]} to {', '.join(text[:row])} and itself"
         wide = 1.15 * expected[:row]  # The line of a word to itself would be a blot.
-        np.testing.assert_allclose(
-            widths[:row], wide, atol=0.01, err_msg=f"how thick the lines {which} are, in rem"
-        )
-        shown = np.where(expected > 0.045, expected, 0)
-        np.testing.assert_allclose(read, shown, atol=TEXT, err_msg=f"numbers at the lines {which}")
-        np.testing.assert_allclose(
-            seen["told"], expected, atol=TEXT, err_msg=f"what is said of the lines {which}"
-        )
+        same(widths[:row], wide, f"how thick one sees the lines {which}, in rem", 0.01)
+        same(read, np.where(expected > 0.045, expected, 0), f"numbers at the lines {which}")
+        same(seen["told"], expected, f"what is said of the lines {which}")
+        assert all(one == at for one, at in seen["knobs"]), f"knobs, and at which word: {seen['knobs']}"
         for word, percent, bar in seen["chances"]:
             chance = chances[-1, self.reference.known.index(word)]
-            wrong = f"{word} has the chance {chance:.3f}; one sees {percent} and a bar of {bar:.1%}"
-            assert (int(percent[:-1]) / 100, bar) == pytest.approx((chance, chance), abs=0.011), wrong
+            same([int(percent[:-1]) / 100, bar], 2 * [chance], f"the chance of {word}, and its bar", 0.011)
         said = self.reference.known[chances[-1].argmax()]
         assert seen["answer"] == said, f"the model says {said}, and one sees {seen['answer']}"
-        assert seen["attends"] == ([] if moves else ["learnt" if factor else "equal"])
+        attends = [] if moves else ["learnt" if factor else "equal"]
+        assert seen["attends"] == attends, f"it attends as {attends}, and {seen['attends']} is lit"
         return said
 
 
 class Reference(formula.Model):
-    """A model of the page by its formula.
-
-    Args:
-        path: of its checkpoint.
-
-    Attributes:
-        task: 1, 2, 3 or "transformer".
-        known: its letters, a str, or its words, a list.
-        moves: list of (name of an attention, row, from, to): weight moved by hand, in all its heads.
-    """
+    """A model of the page by its formula; its moves are those by hand: attention, row, from, to."""
 
     def __init__(self, path):
         arrays, description = program.read(path)
         super().__init__(arrays)
         self.settings, self.moves = description["settings"], []
-        self.is_fixed = path.stem == "counting_fixed"
-        if description["task"] == "Transformer":
-            self.task, self.known = (
-                "transformer",
-                program.load("transformer").vocabulary(self.settings["pairs"]),
-            )
+        self.is_fixed, tasks = (
+            path.stem == "counting_fixed",
+            {name: task for task, name in program.TASKS.items()},
+        )
+        self.task = tasks.get(description["task"], "transformer")
+        if self.task == "transformer":
+            self.known = program.load("transformer").vocabulary(self.settings["pairs"])
         else:
-            (self.task,) = (task for task, name in program.TASKS.items() if name == description["task"])
             self.known = program.alphabet(self.task, self.settings["vocab_size"])
 
     def mix(self, name, query, key, value, mask=True):
@@ -387,6 +375,11 @@ class Reference(formula.Model):
         return chances, self.weights
 
 
+def same(found, expected, what, atol=TEXT):
+    """Check that one sees the same numbers, at the precision of a text."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol, err_msg=what)
+
+
 def thousandths(text):
     """Return how many of 1,000 are right, of a text that says so."""
     found = re.search(r"([\d,]+) of 1,000", text)
@@ -397,8 +390,7 @@ def thousandths(text):
 def check_weights(found, expected, where):
     """Check numbers in cells against weights; what comes later is empty, and no weight of 0."""
     expected = np.where(np.tri(*np.shape(expected)[-2:]) if "block" in where else True, expected, np.nan)
-    wrong = f"what one reads in the heatmaps of {where}; only later words are empty, nan"
-    np.testing.assert_allclose(np.array(found, float), expected, atol=TEXT, err_msg=wrong)
+    same(np.array(found, float), expected, f"what one reads in {where}; only later words are empty, nan")
 
 
 def save_random(path, task, settings):

@@ -11,7 +11,6 @@ import browser
 import program
 import pytest
 from selenium import common, webdriver
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import ui
 from selenium.webdriver.webkitgtk.service import Service
@@ -117,10 +116,6 @@ class Elsewhere(browser.Page):
         self.driver.get("about:blank")
         super().visit(address)
 
-    def named(self, text, tag="*"):
-        """Return the first element with this text."""
-        return self.driver.find_element(By.XPATH, f"//body//{tag}[normalize-space(text()) = '{text}']")
-
 
 @pytest.mark.filterwarnings("ignore:setting remote_server_addr:DeprecationWarning")  # Selenium's own.
 @pytest.mark.parametrize("engine", [firefox, webkit])
@@ -141,7 +136,7 @@ def test_the_page_works_in(engine, tmp_path, monkeypatch):
         page.visit("#ask&letters=Anna+cat+Ben+dog+Cleo+owl+Dan+hen+Ben")
         asked = browser.Asked(page)
         assert asked.says() == "dog"
-        page.named("Cleo", "button").click()
+        page.one("#ask_names [data-ask=Cleo]").click()
         assert asked.says() == "owl"
         page.drag(asked.arc(5), asked.word(7))
         assert asked.says((5, 7)) == "hen"
@@ -153,7 +148,7 @@ def test_the_page_works_in(engine, tmp_path, monkeypatch):
         assert "Anna" in told and page.js(SEEN)[0] == "", f"{told}; thrown: {page.js(SEEN)[0]}"
 
         page.visit("#vote")
-        page.named("Vote for Model 2", "button").click()
+        page.find("vote_1").click()
         right = page.wait(lambda: page.text("#moral_told") and page.text("#reveal_1 p"))
         assert browser.thousandths(right) > 900 and page.js(SEEN)[0] == "", f"{right}; {page.js(SEEN)[0]}"
 

@@ -61,16 +61,22 @@ def agree(page, reference, text, factors):
     assert seen["message"] == "" and seen["weights"].keys() == weights.keys()
     for name, heads in seen["weights"].items():
         browser.check_weights(heads, weights[name], name)
-    np.testing.assert_allclose(page.js("return Models.shown.chances"), chances, rtol=0, atol=1e-5)
+    browser.same(page.js("return Models.shown.chances"), chances, "chances, to the last digits", 1e-5)
     chances = chances[-len(seen["answers"]) :]
-    np.testing.assert_allclose(seen["chances"], chances.max(axis=-1), atol=browser.TEXT)
+    browser.same(seen["chances"], chances.max(axis=-1), "how sure it says it is")
     answers = chances.argmax(axis=-1)
     known = reference.known if reference.task == "transformer" else [*map(str, range(chances.shape[-1]))]
     assert seen["answers"] == [known[answer] for answer in answers]
     right = truth(reference.task, text, reference.settings)
     for answer, one, verdict in zip(seen["answers"], right, seen["verdicts"], strict=True):
-        judged = "✓ right" if answer == str(one) else f"✗ should be {one}"
+        judged = ["✓ right", "green"] if answer == str(one) else [f"✗ should be {one}", "red"]
         assert verdict == judged, f"{answer} should be {one}, and one reads: {verdict}"
+    columns, rows = seen["axes"]
+    assert columns == [one.replace(" ", "␣") for one in text], f"the columns of {text} are called {columns}"
+    counted = [f"count of {one}" for one in (reference.known[1:] if reference.task != 3 else text[0])]
+    counted += ["|A − B|"] * (reference.task == 2)
+    expected = columns if reference.task == "transformer" else counted
+    assert rows == expected, f"the rows are called {rows}, and they are {expected}"
 
 
 def check_all(page, reference):
@@ -131,9 +137,9 @@ def test_the_letter_with_the_first_position_s_vector_is_counted(page):
         ]
         chances, _ = reference(text)
         seen = page.seen()
-        np.testing.assert_allclose(seen["chances"], chances.max(axis=-1), atol=browser.TEXT)
+        browser.same(seen["chances"], chances.max(axis=-1), "how sure it says it is")
         right = text.count(text[step]) - 1
-        assert seen["answers"] == [str(right)] and "✓" in seen["verdicts"][0] and page.accuracy() > 980
+        assert seen["answers"] == [str(right)] and "✓ right" in seen["verdicts"][0] and page.accuracy() > 980
     page.choose("5", "mark")
     seen = page.seen()
     page.visit(f"#{page.link}")
