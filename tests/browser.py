@@ -1,6 +1,7 @@
 """The page to play with in a real browser: what its tests see there and do there."""
 
 import base64
+import contextlib
 import inspect
 import io
 import os
@@ -400,6 +401,17 @@ def save_random(path, task, settings):
     for weight in model.weights:
         weight.assign(generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path))
     module.save(model, settings, 1, path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Say what one sees, where a test of the page fails."""
+    report = yield
+    page = getattr(item, "funcargs", {}).get("page")
+    if report.failed and page and report.when == "call":
+        with contextlib.suppress(common.WebDriverException, urllib3.exceptions.HTTPError):
+            report.sections.append((f"what one sees at #{page.link}", page.one("body").text))
+    return report
 
 
 @pytest.fixture(scope="session")

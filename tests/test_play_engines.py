@@ -130,18 +130,20 @@ def test_the_page_works_in(engine, tmp_path, monkeypatch):
             driver.get(frame.as_uri())
             driver.switch_to.frame(0)
             thrown, width, is_wide = page.js(SEEN)
-            assert (thrown, width, is_wide) == ("", 390, False), view
-            assert page.js("return document.activeElement.localName") == "body", view
+            assert (thrown, width, is_wide) == ("", 390, False), (
+                f"{view} throws this, or is wider than a phone"
+            )
+            assert page.js("return document.activeElement.localName") == "body", f"{view} takes the focus"
 
         page.visit("#ask&letters=Anna+cat+Ben+dog+Cleo+owl+Dan+hen+Ben")
         asked = browser.Asked(page)
-        assert asked.says() == "dog"
+        assert asked.says() == "dog", "Ben’s pet"
         page.one("#ask_names [data-ask=Cleo]").click()
-        assert asked.says() == "owl"
+        assert asked.says() == "owl", "Cleo’s pet"
         page.drag(asked.arc(5), asked.word(7))
-        assert asked.says((5, 7)) == "hen"
+        assert asked.says((5, 7)) == "hen", "the line was dragged to hen"
         webdriver.ActionChains(driver).send_keys(Keys.ARROW_LEFT).perform()  # From pet to pet.
-        assert asked.says() == "owl"
+        assert asked.says() == "owl", "the line was moved back by the arrow key"
         page.drag(page.find("ask_key"), asked.word(0))  # The owl's own line, from Cleo to Anna.
         asked.says(("block_1/attention", 5, 4, 0))
         told = page.text("#ask_told")
@@ -155,6 +157,6 @@ def test_the_page_works_in(engine, tmp_path, monkeypatch):
         chances, weights = browser.Reference(browser.CHECKPOINTS["counting"])("AAB")
         page.visit("#model=counting&letters=AAB")
         seen = page.seen()
-        assert seen["answers"] == [str(answer) for answer in chances.argmax(axis=1)]
+        assert seen["answers"] == [str(answer) for answer in chances.argmax(axis=1)], "answers to AAB"
         browser.check_weights(seen["weights"]["attention"], weights["attention"], "Task 1")
-        assert page.js(SEEN)[0] == ""
+        assert page.js(SEEN)[0] == "", f"Models throws {page.js(SEEN)[0]}"

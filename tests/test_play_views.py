@@ -52,8 +52,13 @@ def test_an_address_keeps_what_is_shown_and_the_way_back(page):
     left = page.seen()
     for view in ("ask", "row", "vote", "train"):
         page.go(view)
-        assert page.active == page.one(f"#view_{view} h1") and page.js("return scrollY") == 0
-        assert page.one("nav [aria-current]").get_attribute("href").endswith(f"#{view}")
+        assert page.active == page.one(f"#view_{view} h1") and page.js("return scrollY") == 0, view
+        lit = page.one("nav [aria-current]")
+        assert lit.get_attribute("href").endswith(f"#{view}"), (
+            f"in {view}, {lit.text} is lit in the navigation"
+        )
+        line = lit.value_of_css_property("box-shadow")
+        assert line != "none", f"in {view}, one doesn't see in the navigation where one is"
         page.driver.back()
         page.wait(lambda: page.seen() == left)
     page.driver.refresh()
@@ -69,7 +74,7 @@ def test_an_address_is_read_or_one_line_says_what_it_lacks(page):
     models = "nobody counting&head=1 counting&attention=7 counting&attention= own_1 trained_1".split()
     for words in (*(f"model={name}" for name in models), "row=counting&letters=XYZ", "nothing", "ask=own_1"):
         page.visit(f"#{words}")
-        assert page.seen()["message"] and page.link != words, words
+        assert page.seen()["message"] and page.link != words, f"no word on what is wrong with {words}"
     page.visit("#ask&letters=Anna+dog+Ben")  # Whose pet nobody knows.
     assert page.seen()["message"] and len(page.all("#ask_words > *")) == 9
     page.go("vote")
@@ -201,26 +206,26 @@ def test_ask_looks_a_pet_up_and_says_what_it_is_made_to_look_at(page):
         assert {name, pet} <= {*re.findall(r"\w+", spoken(page))}
     drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(asked.arc(5))
     drag.move_to_element(asked.word(6)).move_to_element(asked.word(7)).perform()
-    assert asked.says((5, 7)) == "owl"  # It says so before one lets go.
+    assert asked.says((5, 7)) == "owl", "it says so before one lets go"
     page.press(Keys.ESCAPE)
-    assert asked.says() == "cat"  # As if the drag had not begun.
+    assert asked.says() == "cat", "after Escape, as if the drag had not begun"
     drag.release().perform()
     page.drag(asked.arc(5), asked.word(7))
-    assert asked.says((5, 7)) == "owl"
+    assert asked.says((5, 7)) == "owl", "the line was dragged to owl"
     page.press(Keys.SHIFT + Keys.ARROW_UP)
     asked.says((5, 6))  # Word by word.
     page.press(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
-    assert asked.says((5, 3)) == "dog"  # From pet to pet.
+    assert asked.says((5, 3)) == "dog", "two arrow keys, from pet to pet"
     page.press(Keys.HOME, Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
     assert asked.says() == "cat"
     asked.word(1).click()
-    assert asked.says((5, 1)) == "hen"
+    assert asked.says((5, 1)) == "hen", "hen was clicked"
     asked.arc(1).send_keys(Keys.ESCAPE)
     assert asked.says() == "cat" and page.active == asked.arc(5)
     page.one("[data-attend=equal]").click()
     assert asked.says(factor=0) != "cat"
     right = page.wait(lambda: re.search(r"(\d+) of 1,000", spoken(page)))
-    assert int(right[1]) < 450  # Who only guesses: 412.
+    assert int(right[1]) < 450, f"right in {right[1]} with equal weights; who only guesses, in 412"
     page.find("ask_other").click()
     other = asked.seen()["words"]
     assert other[::2] == "Dan Anna Ben Cleo Ben".split() and len({*other[1::2]}) == 4
@@ -262,9 +267,9 @@ def test_ask_on_a_phone_by_finger(page):
     page.visit("#ask")
     asked = Asked(page)
     for part in ("#ask_words", "[data-answer]", "#ask_names"):
-        assert page.one(part).rect["y"] + page.one(part).rect["height"] < 844
+        assert page.one(part).rect["y"] + page.one(part).rect["height"] < 844, f"{part} is below the screen"
     page.swipe(asked.arc(5), (0, -40), page.way(asked.arc(5), asked.word(1)))
-    assert asked.says((5, 1)) == "hen" and page.js("return scrollY") == 0
+    assert asked.says((5, 1)) == "hen" and page.js("return scrollY") == 0, "the finger drags, or it scrolls"
     page.one("[data-attend=learnt]").click()
     page.js("scrollTo(0, 0)")
     page.swipe(page.find("ask_key"), (0, -40), page.way(page.find("ask_key"), asked.word(2)))
@@ -436,7 +441,10 @@ def are_judged(page, text):
         for letter, verdict in zip("ABC", model, strict=True):
             said, *instead = re.findall(r"\d+", verdict)
             right = str(text.count(letter))
-            assert instead == ([] if said == right else [right]) and ("✓" in verdict) != bool(instead)
+            judged = (["✓"], []) if said == right else (["✗"], [right])
+            assert (re.findall("[✓✗]", verdict), instead) == judged, (
+                f"{right} {letter}s, and one reads {verdict}"
+            )
 
 
 def check_right(page):
@@ -445,7 +453,7 @@ def check_right(page):
     equal, learnt, fixed = (thousandths(page.text(f"#reveal_{model} p")) for model in range(3))
     assert equal > 850 and learnt > 900 and fixed < 850, f"one reads {equal}, {learnt}, {fixed} of 1,000"
     heard = spoken(page)
-    assert {str(equal), str(learnt), str(fixed)} <= {*re.findall(r"\d+", heard)} and "heatmap" in heard
+    assert {str(equal), str(learnt), str(fixed)} <= {*re.findall(r"\d+", heard)} and "heatmap" in heard, heard
 
 
 def test_vote_alone(page):
@@ -453,7 +461,7 @@ def test_vote_alone(page):
     hidden = [["?"] * 3] * 3
     page.visit("#vote")
     page.type("aaaa bbbbb", "vote_letters")
-    assert page.value("vote_letters") == "AAAA␣BBBBB" and answers(page) == hidden
+    assert page.value("vote_letters") == "AAAA␣BBBBB" and answers(page) == hidden, "answers before the vote"
     for row, name in enumerate(("counting_equal", "counting", "counting_fixed")):
         _, weights = browser.Reference(CHECKPOINTS[name])("AAAA BBBBB", {"attention": int(row > 0)})
         shown = [float(cell.text) for cell in page.all(f"#lineup_{row} td.cell")]
@@ -461,7 +469,8 @@ def test_vote_alone(page):
     page.find("vote_2").send_keys(Keys.ENTER)
     are_judged(page, "AAAA BBBBB")
     check_right(page)
-    assert [page.find(f"vote_{model}").is_displayed() for model in range(3)] == [False, False, True]
+    mine = [page.find(f"vote_{model}").is_displayed() for model in range(3)]
+    assert mine == [False, False, True], f"which is lit as one's vote, and Model 3 is: {mine}"
     page.type("abx", "vote_letters")
     assert "X" in page.seen()["message"]
     page.find("vote_usual").click()
@@ -567,7 +576,7 @@ def test_models_moves_weight_by_mouse_and_by_keys(page):
     page.choose("transformer")
     words = page.seen()
     page.drag(cell("block_1/attention", 3, 1), cell("block_1/attention", 3, 6))
-    assert page.seen() == words  # A later word has no weight.
+    assert page.seen() == words, "weight was moved to a later word, which can't have any"
     page.drag(cell("block_1/attention", 3, 1), cell("block_1/attention", 3, 0))
     reference = browser.Reference(CHECKPOINTS["transformer"])
     reference.moves = [("block_1/attention", 3, 1, 0)]
@@ -587,13 +596,13 @@ def test_models_on_a_phone_by_finger(page):
     usual = page.seen()
     page.swipe(cell, (-20, 0), page.way(cell, page.cell("attention", 0, 1)))
     page.wait(lambda: weights(page)[7] == 0)
-    assert weights(page)[1] > usual["weights"]["attention"][0][0][1]
+    assert weights(page)[1] > usual["weights"]["attention"][0][0][1], "no weight came along"
     page.find("put_back").click()
     top = "window.scrollTo(0, 0); arguments[0].scrollIntoView({ block: 'center' }); return scrollY"
     before = page.js(top, cell)
     page.swipe(cell, (0, -40), (0, -80), (0, -150))
     page.wait(lambda: page.js("return scrollY") > before + 20)
-    assert page.seen() == usual
+    assert page.seen() == usual, "what should scroll has moved weight"
     page.js(top, cell)
     cell.click()
     sheet = page.find("cell")
@@ -618,11 +627,12 @@ def test_models_has_a_slider_by_mouse_and_by_keys(page):
     drag = webdriver.ActionChains(page.driver, duration=0).click_and_hold(slider)  # In the middle: 1.5.
     to = two.rect["x"] + two.rect["width"] / 2 - slider.rect["x"] - slider.rect["width"] / 2
     drag.move_by_offset(int(to), 2).release().perform()
-    assert page.value("attention") == "2" and page.accuracy() < 100 < 900 < before
+    assert page.value("attention") == "2", "dragged to the 2 below the slider"
+    assert page.accuracy() < 100 < 900 < before, f"right at × 2: {page.accuracy()}, at × 1: {before}"
     slider.send_keys(Keys.ARROW_LEFT)
     assert page.value("attention") == page.find("attention factor").text == "1.9"
     page.cell("attention", 0, 1).click()
-    assert abs(np.array(page.js(POSITIONS)) - places).max() < 2
+    assert abs(np.array(page.js(POSITIONS)) - places).max() < 2, "something jumped under the hand"
     page.find("attention back").click()
     assert page.value("attention") == "1" and page.active == slider and page.accuracy() == before
 
@@ -704,13 +714,15 @@ def test_train_trains_both_kinds(page):
     check_curves(page)
     row.find_element("css selector", "a").click()
     page.wait(lambda: page.seen()["shown"] == "model")
-    assert weights(page) == [0.1] * 10
+    assert weights(page) == [0.1] * 10, "weights of a model that was trained with equal ones"
     assert page.value("attention") == "0" and page.accuracy() == right["equal"]
     page.choose("trained_1")
     for row, letter in enumerate("ABC"):
         own = np.array(list("␣BC␣CBBAA␣")) == letter
         found = np.array(weights(page, row))
-        assert found[own].min() > found[~own].max()
+        assert found[own].min() > found[~own].max(), (
+            f"the row of {letter} doesn't attend to its letter: {found}"
+        )
 
 
 def test_train_stops_and_keeps_what_there_is(page):
@@ -721,4 +733,5 @@ def test_train_stops_and_keeps_what_there_is(page):
     page.press(Keys.ENTER)
     page.wait(lambda: len(page.all("#runs tr")) == 3)
     step = page.js("return Train.pair[1].training.step")
-    assert 0 < step < 2000 and str(step) in page.all("#runs tr")[-1].text
+    told = page.all("#runs tr")[-1].text
+    assert 0 < step < 2000 and str(step) in told, f"stopped at step {step}, and one reads {told}"
