@@ -1,8 +1,11 @@
 """The page to play with in a real browser: what its tests see there and do there."""
 
 import base64
+import contextlib
 import inspect
+import io
 import os
+import re
 import shutil
 import time
 
@@ -11,6 +14,7 @@ import numpy as np
 import program
 import pytest
 import urllib3
+from matplotlib import image
 from selenium import common, webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -21,23 +25,77 @@ CHECKPOINTS = {path.stem: path for path in sorted(SOURCES.glob("checkpoints/*.np
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # The first is the fastest.
 FLAGS = ("headless", "window-size=1280,900", "no-sandbox", "disable-gpu", "disable-background-networking")
 MISSING = "no Chromium or Chrome with its driver: apt-get install chromium chromium-driver"
-SEEN = """
+# What there is to see: a part that is shown, its text, and colours.
+LOOK = """
     const all = (part, query) => [...part.querySelectorAll(query)];
+    const isSeen = (part) => part.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+        && part.getBoundingClientRect().width > 0;
+    const textOf = (part) => (isSeen(part) ? part.textContent : null);
+    const numberOf = (text) => (text ? Number(text.replace("−", "-")) : null);
+    const styleOf = (part) => getComputedStyle(part);
+    const rgb = (colour) => colour.match(/\\d+/g).map(Number);
+    const apart = (one, other) => Math.max(...rgb(one).map((part, at) => Math.abs(part - rgb(other)[at])));
+    const hue = (colour) => (rgb(colour)[0] > rgb(colour)[1] ? "red" : "green");
+"""
+SEEN = f"""{LOOK}
     const rows = (table) => all(table, "tr").slice(1)
-        .map((row) => all(row, "td").map((cell) => Number(cell.dataset.weight)));
-    const headOf = (table) => Number(table.id.split(" ").pop());
-    const tables = (slider) => all(slider.closest("section"), "table")
-        .sort((one, other) => headOf(one) - headOf(other)).map(rows);
+        .map((row) => all(row, "td").map((cell) => numberOf(textOf(cell))));
+    const tables = (slider) => all(slider.closest("section"), "table").map(rows);
     const items = all(document, "#answers [data-answer]");
-    return {
-        answers: items.map((item) => item.querySelector("b").textContent),
-        chances: items.map((item) => item.dataset.chances.split(" ").map(Number)),
-        verdicts: items.map((item) => item.textContent),
+    const table = document.querySelector("#first table") || document.head;
+    return {{
+        answers: items.map((item) => textOf(item.querySelector("b"))),
+        chances: items.map((item) => parseInt((textOf(item) || "(?").split("(")[1]) / 100),
+        verdicts: items.map((item) => [textOf(item.lastChild), hue(styleOf(item.lastChild).color)]),
+        axes: ["col]", "row]"].map((axis) => all(table, "[scope=" + axis).map(textOf)),
         weights: Object.fromEntries(all(document, "#stage [type=range]").map((one) => [one.id, tables(one)])),
-        message: document.getElementById("message").textContent,
+        message: textOf(document.getElementById("message")) || "",
         letters: document.getElementById("letters").value,
         shown: document.querySelector("main > section:not([hidden])").id.replace("view_", ""),
+    }};
+"""
+# In Ask: the words; from where to where each line goes, and how thick it is; the number at it; what a screen
+# reader says of it; from which pet to whom the blue line goes; the answer; each chance and its bar.
+ASKED = f"""{LOOK}
+    const stage = document.getElementById("ask_stage");
+    const axis = stage.classList.contains("tall") ? "y" : "x";
+    const words = all(document, "#ask_words > *");
+    const middle = ({{ x, y, width, height }}) => (axis === "x" ? x + width / 2 : y + height / 2);
+    const {{ [axis]: start }} = stage.getBoundingClientRect();
+    const gaps = (at) => words.map((word) => Math.abs(middle(word.getBoundingClientRect()) - at));
+    const nearest = (at) => gaps(at).indexOf(Math.min(...gaps(at)));
+    const end = (path, part) => nearest(start + path.getPointAtLength(part * path.getTotalLength())[axis]);
+    const card = styleOf(stage.closest(".card")).backgroundColor;
+    const drawn = (query) => all(document, query).filter(isSeen);
+    const rem = parseFloat(styleOf(document.documentElement).fontSize);
+    return {{
+        words: words.map((word) => word.firstChild.textContent),
+        lines: drawn("#ask_arcs .arc").filter((line) => apart(styleOf(line).stroke, card) > 99)
+            .map((line) => [end(line, 0), end(line, 1), parseFloat(styleOf(line).strokeWidth) / rem]),
+        numbers: drawn("#ask_arcs text").map((one) =>
+            [nearest(middle(one.getBoundingClientRect()) + (axis === "x" ? 1.5 : 0.6) * rem), textOf(one)]),
+        knobs: drawn("[data-arc]").map((one) =>
+            [Number(one.dataset.arc), nearest(middle(one.getBoundingClientRect()))]),
+        told: all(document, "[data-arc]").map((arc) => Number(arc.ariaValueText.split(" ").pop())),
+        owned: drawn("#ask_arcs .mine").map((line) => [end(line, 0), end(line, 1)]),
+        answer: textOf(document.querySelector("[data-answer]")),
+        chances: drawn("#ask_chances li").map((row) => [textOf(row.firstChild), textOf(row.lastChild),
+            row.querySelector("i").offsetWidth / row.querySelector("div").offsetWidth]),
+        attends: drawn("[data-attend][aria-pressed=true]").map((button) => button.dataset.attend),
+    }};
+"""
+# Wait until nothing moves any more: for five frames the page has been the same, and no colour is on its way.
+STILL = """
+    const done = arguments[arguments.length - 1];
+    let before, frames;
+    const look = () => {
+        const now = document.querySelector("main").innerHTML;
+        const moves = document.getAnimations().some((one) => one instanceof CSSTransition);
+        frames = now === before && !moves ? frames + 1 : 0;
+        before = now;
+        return frames < 5 ? requestAnimationFrame(look) : done();
     };
+    look();
 """
 DROP = """
     const bytes = Uint8Array.from(atob(arguments[0]), (letter) => letter.charCodeAt(0));
@@ -54,6 +112,7 @@ MIDDLE = """
     return [x + width / 2, y + height / 2];
 """
 CALM = {"name": "prefers-reduced-motion", "value": "reduce"}  # Movement takes a test's time.
+TEXT = 0.0051  # The precision of a number with two decimals.
 
 
 class Page:
@@ -77,7 +136,7 @@ class Page:
         """Forget what another test has set and left, and show nothing."""
         self.command("Emulation.clearDeviceMetricsOverride")
         self.command("Emulation.setTouchEmulationEnabled", enabled=False)
-        self.command("Emulation.setEmulatedMedia", media="", features=[CALM])
+        self.media(CALM)
         self.js("if (location.protocol === 'file:') { sessionStorage.clear(); }")  # It has the vote.
         self.driver.get("about:blank")
         self.driver.get_log("browser")
@@ -89,7 +148,11 @@ class Page:
 
     def command(self, name, **parameters):
         """Send a command of the Chrome DevTools Protocol; what it sets holds until the test ends."""
-        self.driver.execute_cdp_cmd(name, parameters)
+        return self.driver.execute_cdp_cmd(name, parameters)
+
+    def media(self, *features, kind=""):
+        """Be a screen, or of another kind, with some features of CSS alone."""
+        self.command("Emulation.setEmulatedMedia", media=kind, features=features)
 
     def screen(self, width, height=844):
         """Be on a phone: a screen of this size, in pixels, and fingers."""
@@ -107,6 +170,10 @@ class Page:
         """Wait until the condition, a function, is true, and return what it returned."""
         awaited = f"waited {program.DEADLINE} seconds for this:\n{inspect.getsource(condition)}"
         return ui.WebDriverWait(self.driver, program.DEADLINE, 0.05).until(lambda _: condition(), awaited)
+
+    def still(self):
+        """Wait until nothing moves."""
+        self.driver.execute_async_script(STILL)
 
     # --- What there is
 
@@ -126,6 +193,11 @@ class Page:
         """Return a cell of the heatmap of the attention with this name."""
         return self.one(f"[id='{name} {head}'] tr:nth-child({row + 2}) td:nth-child({column + 2})")
 
+    def picture(self):
+        """Return the whole page as it looks, an array of pixels: red, green and blue, from 0 to 255."""
+        png = self.command("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+        return np.round(255 * image.imread(io.BytesIO(base64.b64decode(png)))[..., :3]).astype(int)
+
     @property
     def active(self):
         """The element that has the focus."""
@@ -136,8 +208,12 @@ class Page:
         return self.find(name).get_property("value")
 
     def seen(self):
-        """Return what is on the page, a dict: answers, chances, weights for each slider, and so on."""
+        """Return what one sees on the page, a dict: answers, chances, weights for each slider, and so on."""
         return self.js(SEEN)
+
+    def text(self, query):
+        """Return the text of the first element that a CSS selector finds, "" where one doesn't see it."""
+        return self.js(f"{LOOK} return textOf(document.querySelector(arguments[0])) || ''", query)
 
     @property
     def link(self):
@@ -145,10 +221,8 @@ class Page:
         return self.driver.current_url.partition("#")[2]
 
     def accuracy(self):
-        """Return how many of 1,000 sequences are right, as soon as it is not greyed out."""
-        told = self.find("accuracy")
-        self.wait(lambda: "old" not in told.get_attribute("class").split())
-        return int(told.get_attribute("data-right"))
+        """Return how many of 1,000 sequences are right, as soon as one sees it."""
+        return thousandths(self.wait(lambda: self.text("#accuracy")))
 
     # --- What one does
 
@@ -212,30 +286,71 @@ class Page:
         self.js(DROP, base64.b64encode(path.read_bytes()).decode())
 
 
+class Asked:
+    """The view Ask, and what one should see there by the formula."""
+
+    def __init__(self, page, path=CHECKPOINTS["transformer"]):
+        self.page, self.reference = page, Reference(path)
+        self.last = f"block_{self.reference.settings['layers']}/attention"
+        seen = self.seen()
+        _, weights = self.reference(seen["words"])
+        self.head = int(np.argmin([np.abs(one[-1] - seen["told"]).max() for one in weights[self.last]]))
+
+    def seen(self):
+        """Return what there is to see, as soon as nothing moves."""
+        self.page.still()
+        return self.page.js(ASKED)
+
+    def arc(self, place):
+        """Return the knob of the line to a word."""
+        return self.page.one(f'[data-arc="{place}"]')
+
+    def word(self, place):
+        """Return a word of the text."""
+        return self.page.all("#ask_words > *")[place]
+
+    def says(self, *moves, factor=1):
+        """Check all that one sees, with weight moved from word to word, and return the answer."""
+        seen = self.seen()
+        text, row = seen["words"], len(seen["words"]) - 1
+        self.reference.moves = [move if len(move) == 4 else (self.last, row, *move) for move in moves]
+        chances, weights = self.reference(text, {self.last: factor})
+        expected, widths, read = weights[self.last][self.head][-1], np.zeros(row + 1), np.zeros(row + 1)
+        for start, end, width in seen["lines"]:
+            widths[end] = width * (start == row)
+        for place, number in seen["numbers"]:
+            read[place] = float(number)
+        which = f"from {text[row]} to {', '.join(text[:row])} and itself"
+        wide = 1.15 * expected[:row]  # The line of a word to itself would be a blot.
+        same(widths[:row], wide, f"how thick one sees the lines {which}, in rem", 0.01)
+        same(read, np.where(expected > 0.045, expected, 0), f"numbers at the lines {which}")
+        same(seen["told"], expected, f"what is said of the lines {which}")
+        assert all(one == at for one, at in seen["knobs"]), f"knobs, and at which word: {seen['knobs']}"
+        for word, percent, bar in seen["chances"]:
+            chance = chances[-1, self.reference.known.index(word)]
+            same([int(percent[:-1]) / 100, bar], 2 * [chance], f"the chance of {word}, and its bar", 0.011)
+        said = self.reference.known[chances[-1].argmax()]
+        assert seen["answer"] == said, f"the model says {said}, and one sees {seen['answer']}"
+        attends = [] if moves else ["learnt" if factor else "equal"]
+        assert seen["attends"] == attends, f"it attends as {attends}, and {seen['attends']} is lit"
+        return said
+
+
 class Reference(formula.Model):
-    """A model of the page by its formula.
-
-    Args:
-        path: of its checkpoint.
-
-    Attributes:
-        task: 1, 2, 3 or "transformer".
-        known: its letters, a str, or its words, a list.
-        moves: list of (name of an attention, row, from, to): weight moved by hand, in all its heads.
-    """
+    """A model of the page by its formula; its moves are those by hand: attention, row, from, to."""
 
     def __init__(self, path):
         arrays, description = program.read(path)
         super().__init__(arrays)
         self.settings, self.moves = description["settings"], []
-        self.is_fixed = path.stem == "counting_fixed"
-        if description["task"] == "Transformer":
-            self.task, self.known = (
-                "transformer",
-                program.load("transformer").vocabulary(self.settings["pairs"]),
-            )
+        self.is_fixed, tasks = (
+            path.stem == "counting_fixed",
+            {name: task for task, name in program.TASKS.items()},
+        )
+        self.task = tasks.get(description["task"], "transformer")
+        if self.task == "transformer":
+            self.known = program.load("transformer").vocabulary(self.settings["pairs"])
         else:
-            (self.task,) = (task for task, name in program.TASKS.items() if name == description["task"])
             self.known = program.alphabet(self.task, self.settings["vocab_size"])
 
     def mix(self, name, query, key, value, mask=True):
@@ -261,6 +376,24 @@ class Reference(formula.Model):
         return chances, self.weights
 
 
+def same(found, expected, what, atol=TEXT):
+    """Check that one sees the same numbers, at the precision of a text."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol, err_msg=what)
+
+
+def thousandths(text):
+    """Return how many of 1,000 are right, of a text that says so."""
+    found = re.search(r"([\d,]+) of 1,000", text)
+    assert found, f"no word on how many of 1,000 are right, but: {text!r}"
+    return int(found[1].replace(",", ""))
+
+
+def check_weights(found, expected, where):
+    """Check numbers in cells against weights; what comes later is empty, and no weight of 0."""
+    expected = np.where(np.tri(*np.shape(expected)[-2:]) if "block" in where else True, expected, np.nan)
+    same(np.array(found, float), expected, f"what one reads in {where}; only later words are empty, nan")
+
+
 def save_random(path, task, settings):
     """Save a model with random weights as its program does."""
     module, generator = program.load(task), np.random.default_rng(0)
@@ -268,6 +401,17 @@ def save_random(path, task, settings):
     for weight in model.weights:
         weight.assign(generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path))
     module.save(model, settings, 1, path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Say what one sees, where a test of the page fails."""
+    report = yield
+    page = getattr(item, "funcargs", {}).get("page")
+    if report.failed and page and report.when == "call":
+        with contextlib.suppress(common.WebDriverException, urllib3.exceptions.HTTPError):
+            report.sections.append((f"what one sees at #{page.link}", page.one("body").text))
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -292,4 +436,5 @@ def page(browser):
         browser.start()
         browser.reset()
     yield browser
-    assert browser.driver.get_log("browser") == []
+    log = browser.driver.get_log("browser")
+    assert log == [], f"the page threw: {log}"

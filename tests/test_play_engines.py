@@ -11,7 +11,6 @@ import browser
 import program
 import pytest
 from selenium import common, webdriver
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import ui
 from selenium.webdriver.webkitgtk.service import Service
@@ -27,14 +26,6 @@ SEEN = """
     const { dataset, scrollWidth } = document.documentElement;
     return [dataset.thrown, innerWidth, scrollWidth > innerWidth];
 """
-DATA = """
-    const all = [...document.querySelectorAll(`[data-${arguments[0]}]`)];
-    return all.filter((one) => one.offsetParent).map((one) => one.dataset[arguments[0]]);
-"""
-HEAVIEST = """
-    const all = [...document.querySelectorAll("[role=slider][data-weight]")];
-    return all.sort((one, other) => other.dataset.weight - one.dataset.weight)[0];
-"""
 
 
 class Marionette:
@@ -44,11 +35,13 @@ class Marionette:
         "actions": "WebDriver:PerformActions",
         "clickElement": "WebDriver:ElementClick",
         "findElement": "WebDriver:FindElement",
+        "findElements": "WebDriver:FindElements",
         "get": "WebDriver:Navigate",
         "newSession": "WebDriver:NewSession",
         "quit": "Marionette:Quit",
         "switchToFrame": "WebDriver:SwitchToFrame",
         "w3cExecuteScript": "WebDriver:ExecuteScript",
+        "w3cExecuteScriptAsync": "WebDriver:ExecuteAsyncScript",
     }
 
     def __init__(self, port):
@@ -123,14 +116,6 @@ class Elsewhere(browser.Page):
         self.driver.get("about:blank")
         super().visit(address)
 
-    def named(self, text, tag="*"):
-        """Return the first element with this text."""
-        return self.driver.find_element(By.XPATH, f"//body//{tag}[normalize-space(text()) = '{text}']")
-
-    def data(self, name, count=1):
-        """Return the visible attributes data-name, as soon as there are so many."""
-        return self.wait(lambda: len(found := self.js(DATA, name)) == count and found)
-
 
 @pytest.mark.filterwarnings("ignore:setting remote_server_addr:DeprecationWarning")  # Selenium's own.
 @pytest.mark.parametrize("engine", [firefox, webkit])
@@ -145,26 +130,33 @@ def test_the_page_works_in(engine, tmp_path, monkeypatch):
             driver.get(frame.as_uri())
             driver.switch_to.frame(0)
             thrown, width, is_wide = page.js(SEEN)
-            assert (thrown, width, is_wide) == ("", 390, False), view
-            assert page.js("return document.activeElement.localName") == "body", view
+            assert (thrown, width, is_wide) == ("", 390, False), (
+                f"{view} throws this, or is wider than a phone"
+            )
+            assert page.js("return document.activeElement.localName") == "body", f"{view} takes the focus"
 
         page.visit("#ask&letters=Anna+cat+Ben+dog+Cleo+owl+Dan+hen+Ben")
-        assert page.data("answer") == ["dog"]
-        page.named("Cleo", "button").click()
-        assert page.data("answer") == ["owl"]
-        page.drag(page.js(HEAVIEST), page.named("hen"))
-        assert page.data("answer") == ["hen"]
+        asked = browser.Asked(page)
+        assert asked.says() == "dog", "Ben’s pet"
+        page.one("#ask_names [data-ask=Cleo]").click()
+        assert asked.says() == "owl", "Cleo’s pet"
+        page.drag(asked.arc(5), asked.word(7))
+        assert asked.says((5, 7)) == "hen", "the line was dragged to hen"
         webdriver.ActionChains(driver).send_keys(Keys.ARROW_LEFT).perform()  # From pet to pet.
-        assert page.data("answer") == ["owl"]
-        page.drag(page.find("ask_key"), page.named("Anna"))  # The owl's own line, from Cleo.
-        told = page.js("return document.getElementById('ask_told').textContent")
-        assert "Anna" in told and page.js(SEEN)[0] == ""
+        assert asked.says() == "owl", "the line was moved back by the arrow key"
+        page.drag(page.find("ask_key"), asked.word(0))  # The owl's own line, from Cleo to Anna.
+        asked.says(("block_1/attention", 5, 4, 0))
+        told = page.text("#ask_told")
+        assert "Anna" in told and page.js(SEEN)[0] == "", f"{told}; thrown: {page.js(SEEN)[0]}"
 
         page.visit("#vote")
-        page.named("Vote for Model 2", "button").click()
-        assert int(page.data("right", 3)[1]) > 900 and page.js(SEEN)[0] == ""
+        page.find("vote_1").click()
+        right = page.wait(lambda: page.text("#moral_told") and page.text("#reveal_1 p"))
+        assert browser.thousandths(right) > 900 and page.js(SEEN)[0] == "", f"{right}; {page.js(SEEN)[0]}"
 
-        chances, _ = browser.Reference(browser.CHECKPOINTS["counting"])("AAB")
+        chances, weights = browser.Reference(browser.CHECKPOINTS["counting"])("AAB")
         page.visit("#model=counting&letters=AAB")
-        assert page.data("answer", 3) == [str(answer) for answer in chances.argmax(axis=1)]
-        assert page.js(SEEN)[0] == ""
+        seen = page.seen()
+        assert seen["answers"] == [str(answer) for answer in chances.argmax(axis=1)], "answers to AAB"
+        browser.check_weights(seen["weights"]["attention"], weights["attention"], "Task 1")
+        assert page.js(SEEN)[0] == "", f"Models throws {page.js(SEEN)[0]}"

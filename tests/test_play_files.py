@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -66,11 +67,13 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page
     for content, named in cases.items():
         path.write_bytes(content)
         page.type("AAB")
-        assert page.seen() == before
+        assert page.seen() == before, "a file that was refused has changed what is shown"
         message = page.open(path)
-        assert "model.npz" in message and "\n" not in message and named in message
+        assert re.fullmatch(f"model.npz: .*{re.escape(named)}.*", message), (
+            f"on {named or content[:20]}: {message!r}"
+        )
         assert page.seen() == before | {"message": message}
-    assert page.js("return window.executed") is None
+    assert page.js("return window.executed") is None, "what stood in a file was executed"
 
 
 def test_what_a_training_saved_is_opened_and_its_address_asks_for_it_again(trained, page):
@@ -86,7 +89,7 @@ def test_what_a_training_saved_is_opened_and_its_address_asks_for_it_again(train
     before = page.seen()
     assert "model=own_1" in page.link
     page.visit(f"#{page.link}")
-    assert page.seen()["message"]
+    assert "drop it on the page again" in page.seen()["message"], "nothing asks for the file"
     page.open(path)
     page.wait(lambda: page.seen() == before)
     page.type("CC")  # The caret stays in the field.

@@ -60,16 +60,9 @@ export class AttentionCard {
       this.pictures.replaceChildren(this.maps[0].table);
       return;
     }
-    this.parts = this.maps.map((map, head) => {
-      const part = make("div", {}, make("h3", {}, `Head ${head + 1}`), map.table);
-      part.dataset.head = head;
-      return part;
-    });
-    this.buttons = this.maps.map((_, head) => { // A phone shows one at a time.
-      const button = make("button", { onclick: () => this.showHead(head) }, `${head + 1}`);
-      button.dataset.head = head;
-      return button;
-    });
+    this.parts = this.maps.map((map, head) => make("div", {}, make("h3", {}, `Head ${head + 1}`), map.table));
+    this.buttons = this.maps.map((_, head) => // A phone shows one at a time.
+      make("button", { onclick: () => this.showHead(head) }, `${head + 1}`));
     this.pictures.replaceChildren(make("p", { className: "row which" }, make("span", { className: "quiet" }, "Head"),
       ...this.buttons), ...this.parts);
     const { finds, owns } = headsOf(model);
@@ -77,13 +70,10 @@ export class AttentionCard {
   }
 
   showHead(head) {
-    for (const one of [...(this.buttons || []), ...(this.parts || [])]) {
-      const current = Number(one.dataset.head) === head;
-      one.classList.toggle("current", current);
-      if (one.tagName === "BUTTON") {
-        one.setAttribute("aria-pressed", current);
-      }
-    }
+    (this.parts || []).forEach((part, at) => {
+      part.classList.toggle("current", at === head);
+      this.buttons[at].setAttribute("aria-pressed", at === head);
+    });
   }
 
   draw({ seen }) { // What changes with a slider or a weight moved by hand.

@@ -28,7 +28,7 @@ export function axesOf(model, tokens, id) { // Return the names of the rows and 
   return id === "self_attention" ? { rows: outputs, columns: outputs } : { rows: read, columns: read };
 }
 
-export function firstCell(model, seen) { // The brightest cell of the row that the task's page speaks of.
+export function firstCell(model, seen) { // The heaviest cell of the row that the task's page speaks of.
   const id = Object.keys(seen).pop();
   const heads = seen[id].heads;
   const row = model.task === "Difference" || model.task === "Transformer" ? heads[0].weights.length - 1 : 0;

@@ -1,16 +1,17 @@
 // Heatmaps: a row is a query, a column is a key, a cell is an attention weight
 
-import { dot, largest, range } from "./arrays.js";
+import { largest, range } from "./arrays.js";
 import { visible } from "./models.js";
 import { make, share, write } from "./page.js";
 
-const VIRIDIS = ["440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b",
-  "fde725"];
+// Matplotlib's "Oranges", from no weight to all of it: orange is weight, here as in the lines.
+const ORANGES = ["fff5eb", "fee6ce", "fdd0a2", "fdae6b", "fd8d3c", "f16913", "d94801", "a63603", "7f2704"];
+const WHITE_FROM = 0.77; // On darker colours, one reads white better than black.
 
 function colourAt(place) { // Return [red, green, blue] at a place from 0 to 1 of the scale of colours.
-  const position = Math.min(Math.max(place, 0), 1) * (VIRIDIS.length - 1);
-  const lower = VIRIDIS[Math.floor(position)];
-  const upper = VIRIDIS[Math.ceil(position)];
+  const position = Math.min(Math.max(place, 0), 1) * (ORANGES.length - 1);
+  const lower = ORANGES[Math.floor(position)];
+  const upper = ORANGES[Math.ceil(position)];
   return [0, 2, 4].map((start) => {
     const from = parseInt(lower.slice(start, start + 2), 16);
     const to = parseInt(upper.slice(start, start + 2), 16);
@@ -18,10 +19,10 @@ function colourAt(place) { // Return [red, green, blue] at a place from 0 to 1 o
   });
 }
 
-// One scale for all weights of the page: the same colour is the same weight everywhere. A root tells small weights
-// apart. With this one, numbers turn from white to black at .13, not among the bright cells of ten letters.
+// One scale for all weights of the page: the same colour is the same weight everywhere. The root tells small weights
+// apart; with this one, equal weights of ten letters are light, and a letter's third of a row is not yet dark.
 function placeOnScale(weight) {
-  return weight ** 0.4;
+  return Math.sqrt(weight);
 }
 
 export function drawScale() { // Return what tells which colour is which weight.
@@ -60,14 +61,11 @@ export class Heatmap {
   paint(weights, allowed = () => true) { // Give each cell its number, its colour, and black or white to write with.
     weights.forEach((row, number) => row.forEach((weight, column) => {
       const cell = this.cells[number][column];
-      cell.dataset.weight = weight;
-      if (allowed(number, column)) {
-        const colour = colourAt(placeOnScale(weight));
-        const linear = colour.map((part) => (part <= 10 ? part / 3295 : ((part / 255 + 0.055) / 1.055) ** 2.4));
-        const luminance = dot(linear, [0.2126, 0.7152, 0.0722]); // As WCAG has it; 0.179 is as far from both.
+      if (allowed(number, column)) { // The others stay empty, and hatched.
+        const place = placeOnScale(weight);
         write(cell, share(weight));
-        cell.style.backgroundColor = `rgb(${colour})`;
-        cell.style.color = luminance > 0.179 ? "#000" : "#fff";
+        cell.style.backgroundColor = `rgb(${colourAt(place)})`;
+        cell.style.color = place > WHITE_FROM ? "#fff" : "#000";
       }
     }));
   }
@@ -88,11 +86,9 @@ export function paintCounting(map, model, tokens, answers) {
     const answer = model.classes[largest(chances[row])];
     if (answers === "hidden") {
       write(cell, "?");
-      delete cell.dataset.answer;
       return;
     }
     const parts = [make("b", {}, answer)];
-    cell.dataset.answer = answer;
     if (answers === "judged") { // The sign is enough: there is little room.
       const good = answer === right[row];
       const instead = good ? [] : [make("span", { className: "instead" }, ` ${right[row]}`)];

@@ -17,7 +17,7 @@ const BUILT_IN = {
     counting_equal: {
       title: "counts letters, trained with equal weights",
       command: "1_counting-letters, edit A: --train --seed 1",
-      hint: "Its weights were equal throughout its training. Move the slider to 1: how bright is its heatmap then?",
+      hint: "Its weights were equal throughout its training. Move the slider to 1: do all cells still look alike?",
       trainedFactor: 0,
     },
     counting_fixed: {
@@ -61,7 +61,7 @@ const BUILT_IN = {
     transformer: {
       title: "a transformer, which looks up whose pet it is",
       command: "3_signal/beyond: python3 transformer.py --train --seed 1",
-      hint: "These are all heads of both layers. End the text with Cleo: which cells are bright now?",
+      hint: "These are all heads of both layers. End the text with Cleo: which cells are dark now?",
     },
   },
 };

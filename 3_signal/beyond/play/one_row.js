@@ -229,7 +229,6 @@ export class OneRow {
       one.figures.forEach((cell, index) => {
         write(cell, this.figure(this.columns[index][0], place));
       });
-      one.weight.dataset.weight = row.weights[place];
       one.value.style.setProperty("--fade", step < 5 ? 1 : 0.15 + (0.85 * row.weights[place]) / most);
       this.segments[place].style.width = `${100 * row.weights[place]}%`;
       this.segments[place].classList.toggle("slim", row.weights[place] < 0.07);

@@ -54,31 +54,20 @@ function readZip(buffer) { // Return the files, an object from their names to th
   return files;
 }
 
-function placeByColumns(place, shape) { // Return where a number stands if the first axis changes fastest.
-  let rest = place;
-  return shape.reduceRight((at, size, axis) => {
-    const index = rest % size;
-    rest = (rest - index) / size;
-    return at + index * shape.slice(0, axis).reduce((product, before) => product * before, 1);
-  }, 0);
-}
-
 function readArray(name, bytes) { // Return the shape and the rows, or a text.
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const wide = view.getUint8(6) > 1; // From version 2 of the format on, the header's length has four bytes.
-  const start = wide ? 12 + view.getUint32(8, true) : 10 + view.getUint16(8, true);
-  const header = textOf(bytes.subarray(wide ? 12 : 10, start))
-    .match(/'descr': '(.+?)'.*'fortran_order': (\w+).*'shape': \((.*?)\)/);
-  refuse(!header, `${name} is no array of numbers`);
-  const [, kind, byColumns, sizes] = header;
+  const start = 10 + view.getUint16(8, true);
+  const header = textOf(bytes.subarray(10, start))
+    .match(/'descr': '(.+?)'.*'fortran_order': False.*'shape': \((.*?)\)/);
+  refuse(!header, `${name} is no array of numbers, row by row`);
+  const [, kind, sizes] = header;
   const places = range((bytes.length - start) / 4).map((index) => start + 4 * index);
   if (kind.startsWith("<U")) {
     return places.map((place) => String.fromCodePoint(view.getUint32(place, true))).join("");
   }
   refuse(kind !== "<f4", `${name} holds ${kind}, and main.py saves float32, which is <f4`);
   const shape = (sizes.match(/\d+/g) || [1]).map(Number); // A scalar has no sizes.
-  const stored = places.map((place) => view.getFloat32(place, true));
-  const numbers = byColumns === "True" ? stored.map((_, place) => stored[placeByColumns(place, shape)]) : stored;
+  const numbers = places.map((place) => view.getFloat32(place, true));
   const width = shape[shape.length - 1];
   const length = shape.slice(0, -1).reduce((product, size) => product * size, 1);
   const whole = numbers.length === length * width && numbers.every(isFinite);

@@ -215,7 +215,6 @@ export const Ask = {
       const weight = Ask.weights[place];
       knob.hidden = weight <= LEAST;
       knob.classList.toggle("most", place === looked && weight > 0.3);
-      knob.dataset.weight = weight;
       knob.setAttribute("aria-label", `${asking} attends to ${Ask.tokens[place]}`);
       knob.setAttribute("aria-valuetext", `${Ask.tokens[place]}, weight ${share(weight)}`);
     });
@@ -295,7 +294,6 @@ export const Ask = {
       write(number, percent(chance));
       track.firstChild.style.width = `${(100 * chance).toFixed(2)}%`;
       list.children[index].classList.toggle("most", word === Ask.answer);
-      list.children[index].dataset.chance = chance;
       const rare = index === rows.length - 1 && chance < 0.01;
       list.children[index].style.visibility = rare ? "hidden" : "visible"; // Its place stays.
     });

@@ -171,8 +171,8 @@ export const Models = {
       const sure = ` (${percent(Math.max(...chances[step]))})`;
       const said = make("span", {}, `${outputs[step]}: `, make("b", {}, answer), sure);
       const item = make("li", { className: "beside" }, said, judged);
-      Object.assign(item.dataset, { answer, chances: chances[step].join(" "),
-        told: `${outputs[step]}: ${answer}, ${judged.textContent.replace(/[✓✗] /, "")}` });
+      item.dataset.answer = answer;
+      item.dataset.told = `${outputs[step]}: ${answer}, ${judged.textContent.replace(/[✓✗] /, "")}`;
       return item;
     }));
   },
@@ -188,7 +188,6 @@ export const Models = {
     clearTimeout(Models.timer);
     Models.timer = setTimeout(() => {
       Models.stopMeasuring = inSlices(measureRight(model, tokens.length, factors), 8, (right) => {
-        $("accuracy").dataset.right = right;
         $("accuracy").textContent = `Right for ${right.toLocaleString("en")} of 1,000 ` +
           model.describe(tokens.length) + (moves.length ? ". This is without the weight that you moved." : ".");
         $("accuracy").className = "quiet";

@@ -68,11 +68,9 @@ export const Train = {
       const { model } = new Training(factor, 1);
       Train.maps[kind] = countingMap(title, model, model.example);
       paintCounting(Train.maps[kind], model, model.example, "hidden");
-      const section = make("section", { className: "box" }, make("h2", {}, title),
+      return make("section", { className: "box" }, make("h2", {}, title),
         make("div", { className: "picture" }, Train.maps[kind].table),
         make("p", { id: `right_${kind}` }, "not trained yet"));
-      section.dataset.kind = kind;
-      return section;
     }));
     $("scale").replaceChildren(...drawScale());
     const label = (className, style, text) => make("small", { className, style }, text);
@@ -93,7 +91,6 @@ export const Train = {
       paintCounting(Train.maps[kind], training.model, training.model.example, "judged");
       write($(`right_${kind}`), make("b", {}, right), " of 1,000 right ",
         make("small", {}, `after ${at.toLocaleString("en")} steps`));
-      $(`right_${kind}`).dataset.right = right;
     }
     Train.drawLosses();
   },
@@ -168,7 +165,6 @@ export const Train = {
     enable($("stop"), false);
     const { right, at } = Train.pair.find((one) => one.kind === "equal");
     const counts = right > 500;
-    $("progress").dataset.counts = counts;
     const guessed = Train.guess && at === STEPS ? `You guessed it ${Train.guess}. ` +
       `It ${counts ? "does" : "doesn’t"}: ${right.toLocaleString("en")} of 1,000 right. ` : "";
     Train.guess = "";
@@ -200,9 +196,6 @@ export const Train = {
     const address = writeShown("model", { name, model, tokens: model.example, factors: {} });
     const link = make("a", { href: `#${address}` }, `Open run ${Train.runs}`);
     const cells = [Train.runs, what, model.step, `${right} of 1,000`, link];
-    const row = make("tr", {}, ...cells.map((cell) => make("td", {}, cell)));
-    row.dataset.right = right;
-    row.dataset.kind = kind;
-    $("runs").append(row);
+    $("runs").append(make("tr", {}, ...cells.map((cell) => make("td", {}, cell))));
   },
 };

@@ -152,7 +152,7 @@ export const Vote = {
     Vote.drawMaps();
     if (Vote.shell.view === Vote && (Vote.inClass || Vote.revealed)) {
       announceSoon(Vote.maps.map((map, index) => `Model ${index + 1} answers ` +
-        `${map.answers.map((cell) => cell.dataset.answer).join(", ")}`).join("; "));
+        `${map.answers.map((cell) => cell.firstChild.textContent).join(", ")}`).join("; "));
     }
   },
 
@@ -200,7 +200,6 @@ export const Vote = {
       const whose = `${index === Vote.mine ? "You chose " : ""}Model ${index + 1}: `;
       const result = make("p", {}, make("span", { className: "whose" }, whose), make("b", {}, right),
         " of 1,000 right.");
-      result.dataset.right = right;
       $(`reveal_${index}`).prepend(result);
       $(`reveal_${index}`).append(make("a", { className: "button",
         href: `#${writeShown("model", { name: LINEUP[index], model, tokens: Vote.tokens, factors: {} })}` },
