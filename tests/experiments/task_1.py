@@ -1,6 +1,5 @@
 """Task 1, Counting Letters: how an average counts, and what a model needs for it."""
 
-import collections
 import functools
 import math
 
@@ -80,7 +79,7 @@ def report_errors():
     measuring.compare(title, head, edits.groups(TRAINED), where_it_errs, *forms, each=True)
     for label, row in edits.groups(TRAINED).items():
         ten = [model(measuring.spell(TASK, "A" * 10).inputs)[0].numpy()[0].argmax(axis=-1) for model in row]
-        print(f"\nWhat the models after {label} answer to ten 'A's: {in_words(ten)}")
+        print(f"\nWhat the models after {label} answer to ten 'A's: {measuring.in_words(ten)}")
     chances = readout(edits.models(setup(), TEN))
     rows = [[count, *map("{:.2f}".format, row)] for count, row in enumerate(chances)]
     head = ["'A's", *range(11)]
@@ -156,25 +155,17 @@ def with_factor(model, data, factor):
     return reference.lesson(data.inputs).argmax(axis=-1), *reference.weights["attention"]
 
 
-def in_words(answers):
-    """Return how often each answer is given, by the runs in a list of arrays: "4 5 4", "1 1 0 in 2 runs"."""
-    counts = collections.Counter(" ".join(map(str, answer)) for answer in answers)
-    if len(counts) == 1:
-        return next(iter(counts))
-    return ", ".join(f"{answer} in {runs} run{'s' * (runs > 1)}" for answer, runs in counts.most_common())
-
-
 def print_factors(models):
     """Print what factors at the scores do."""
     shown, weights, answers = measuring.spell(TASK, SHOWN), [], []
     for factor in FACTORS.values():
         pairs = [with_factor(model, shown, factor) for model in models]
         weights.append(measuring.summary([each[0, 0, shown.letters[0] == 1].sum() for _, each in pairs]))
-        answers.append(in_words(answers[0] for answers, _ in pairs))
+        answers.append(measuring.in_words(answers[0] for answers, _ in pairs))
     rows = [["weight on the two 'A's", *weights], ["answers", *answers]]
     measuring.table(f"Scores multiplied, {SHOWN!r}", ["scores", *FACTORS], rows)
     data = measuring.new_data(TASK)
     right = [(with_factor(model, data, 0)[0] == data.answers).all(axis=-1).mean() for model in models]
     print(f"\nRight, scores × 0: {measuring.summary(right, '%')}")
     short = [with_factor(model, measuring.spell(TASK, "AB BC"), 1)[0][0] for model in models]
-    print(f"\nWhat `main.py` answers to AB BC: {in_words(short)}")
+    print(f"\nWhat `main.py` answers to AB BC: {measuring.in_words(short)}")

@@ -24,7 +24,12 @@ NO_ENCODER = {  # What the page calls a row, what is trained, and the seeds.
 }
 STEPS = {"after one training step": (ONE_STEP, TEN), "after 2,000, twenty runs": (POSITIONS, TWENTY)}
 SETUPS = [row for rows in (BESIDE, NO_ENCODER, STEPS) for row in rows.values()]
-SETUPS.append((POSITIONS, FRESH))
+SIX = setup(flags="--pos_enc --enc_layers 6")
+LAYERS = {"one encoder layer": (POSITIONS, TEN), "six": (SIX, TEN)}
+SETUPS += [(POSITIONS, FRESH), (SIX, TEN)]
+SHOWN = "BBABCCABCAB"  # The sequence that the page of the task shows.
+ENCODER = "encoder_layer_1/attention"
+FACTORS = 1, 2, 3  # Of its scores.
 
 
 def report():
@@ -47,9 +52,10 @@ def report():
 
 def print_positions(seeds):
     """Print how long the positional vectors of the models of some seeds are, and what these get right."""
-    first, others, right, alike = zip(*map(positions, edits.models(POSITIONS, seeds)), strict=True)
+    first, others, cosine, right, alike = zip(*map(positions, edits.models(POSITIONS, seeds)), strict=True)
     rows = [["length of the first vector", measuring.summary(first)]]
     rows += [["mean length of the other ten", measuring.summary(others)]]
+    rows += [["its cosine with their mean", measuring.summary(cosine)]]
     rows += [["as it is: right", measuring.summary(right, "%")]]
     rows += [["one vector for positions 1 to 10: right", measuring.summary(alike, "%")]]
     measuring.table(f"Positional vectors, seeds {seeds[0]} to {seeds[-1]}", ["`--pos_enc`", ""], rows)
@@ -62,9 +68,43 @@ def report_mark():
     rows = [with_mark_moved(model) for model in edits.models(POSITIONS, TEN)]
     rows = [[*names, measuring.summary([row[names] for row in rows], "%")] for names in rows[0]]
     measuring.table("The mark is moved", head, rows)
+    said = [mark_by_mark(model) for model in edits.models(POSITIONS, TEN)]
+    print(f"\nThe answers to {SHOWN}, with the mark on step 0, 1, … and 10: {measuring.in_words(said)}")
 
 
-REPORTS = {"task_3": report, "task_3_mark": report_mark}
+def report_count():
+    """Print how a model that knows the signal counts its letters."""
+    models, head = edits.models(POSITIONS, TEN), ["", "higher by one", "unchanged", "lower by one"]
+    measuring.compare_cases("The share is changed", head, models, share_changed, *["%"] * 3, each=True)
+    head = ["scores in the encoder", "the answer is higher", "the same", "higher by"]
+    measuring.compare_cases("Scores multiplied", head, models, multiplied, *["%"] * 2, "{:.2f}", each=True)
+    for factor in FACTORS:
+        said = [
+            formula.of(model, {ENCODER: factor}).lesson(shown().inputs).argmax(axis=-1)[0] for model in models
+        ]
+        print(f"\nScores × {factor}, the answers to {SHOWN}: {measuring.in_words(said)}")
+    head = ["equal weights in the encoder", "right"]
+    measuring.compare_cases("Rows made equal", head, models, rows_equal, "%", each=True)
+    head = ["", "weight"]
+    measuring.compare_cases(
+        "A like letter's weight, as a multiple of another's", head, models, likeness, "{:.2f}"
+    )
+    head = ["a linear reading of", "right"]
+    measuring.compare_cases("The count of a letter's own kind", head, models, readings, "%", each=True)
+
+
+def report_layers():
+    """Print what more encoder layers change."""
+    head, forms = (
+        ["", "right", "weight on the signal", "right, blind to it", "right, blind to step 5"],
+        ["%", "{:.2f}", "%", "%"],
+    )
+    groups = edits.groups(LAYERS)
+    measuring.compare("Blind to the signal", head, groups, blind, *forms, each=True)
+
+
+REPORTS = {"task_3": report, "task_3_mark": report_mark, "task_3_count": report_count}
+REPORTS["task_3_layers"] = report_layers
 
 
 def bound(max_len=10, vocab_size=3):
@@ -106,14 +146,16 @@ def right_with(model, factors=(), positions=None, signal=0):
 
 
 def positions(model):
-    """Return the length of the first positional vector, the mean length of the others, and what is right.
+    """Return the length of the first positional vector, the mean length of the others, and three numbers.
 
-    And what is right with the mean of the vectors of positions 1 to 10 in place of each of them.
+    The cosine of the first with the others' mean, what is right, and what is right with that mean in place
+    of each of the others.
     """
     vectors = model.positional_encoding.numpy().astype(float)
     lengths = np.linalg.norm(vectors[0], axis=-1)
     vectors[:, 1:] = vectors[:, 1:].mean(axis=1, keepdims=True)
-    return lengths[0], lengths[1:].mean(), *accuracy(model), right_with(model, positions=vectors)
+    cosine = vectors[0, 0] @ vectors[0, 1] / np.prod(np.linalg.norm(vectors[0, :2], axis=-1))
+    return lengths[0], lengths[1:].mean(), cosine, *accuracy(model), right_with(model, positions=vectors)
 
 
 def with_mark_moved(model):
@@ -126,8 +168,9 @@ def with_mark_moved(model):
         return right_with(model, positions=vectors[:, order], signal=signal)
 
     moved = [exchanged(0, step, step) for step in range(1, 11)]
-    without = vectors.copy()
+    without, bare = vectors.copy(), vectors.copy()
     without[:, 0] = vectors[:, 1:].mean(axis=1)
+    bare[:, 1:] = 0
     return {
         ("as they are", "step 0"): exchanged(0, 0, 0),
         ("0 and 5 exchanged", "step 5"): moved[4],
@@ -135,6 +178,7 @@ def with_mark_moved(model):
         ("0 and 1 exchanged, or 0 and 2, … or 0 and 10", "step 1, 2, … or 10, the worst"): min(moved),
         ("3 and 7 exchanged, a control", "step 0"): exchanged(3, 7, 0),
         ("no mark: the mean of the others in place of 0", "step 0"): right_with(model, positions=without),
+        ("zeros in place of 1 to 10", "step 0"): right_with(model, positions=bare),
     }
 
 
@@ -149,3 +193,194 @@ def signal_row(model):
     different = weights[~like].mean()
     like[:, 0] = False
     return weights[like].mean() / different, decoder.numpy()[:, 0, 0].mean()
+
+
+class Changed(formula.Model):
+    """A model with the first encoder layer's weights changed, whose last query sees only the steps `seen`."""
+
+    def __init__(self, model, change=lambda weights: weights, seen=range(11)):
+        super().__init__(formula.of(model).arrays)
+        self.change, self.seen = change, seen
+
+    def mix(self, name, query, key, value, mask=True):
+        means, weights = super().mix(name, query, key, value, mask), self.weights[name]
+        if name != ENCODER:
+            return means
+        weights[-1] = self.change(weights[-1])
+        return weights[-1] @ value
+
+    def attend(self, name, query, key):
+        if name == "attention":
+            self.encoding = key
+            key = key[:, list(self.seen)]
+        return super().attend(name, query, key)
+
+    def answers(self, data):
+        return self.lesson(data.inputs).argmax(axis=-1)[:, 0]
+
+
+def mark_by_mark(model):
+    """Return the answers to SHOWN with the first vector exchanged with each in turn, int (11,)."""
+    vectors, said = model.positional_encoding.numpy(), []
+    for step in range(11):
+        reference, order = formula.of(model), [*range(11)]
+        order[0], order[step] = step, 0
+        reference.arrays["positional_encoding"] = vectors[:, order]
+        said.append(reference.lesson(shown().inputs).argmax(axis=-1)[0, 0])
+    return np.array(said)
+
+
+def shown():
+    """Return SHOWN as `measuring.data_of` does."""
+    return measuring.spell(TASK, SHOWN)
+
+
+def expected_shares(weights, kinds, kind):
+    """Return the share that a kind of letter has in each row, float (samples, 11), and a function.
+
+    That one takes a number and returns the share of so many more letters of this kind: the mean over the
+    sequences that have them, in rows of letters that are as the row's.
+    """
+    of_kind = kinds == kind[:, None]
+    share = (weights * of_kind[:, None]).sum(axis=-1)
+    counts = np.broadcast_to(of_kind.sum(axis=1)[:, None], share.shape)
+    which = (kinds == kinds[:, :1]) + 2 * of_kind  # What a row's letter is.
+    which[:, 0] = 4  # The signal.
+    sums = np.zeros((2, 5, 13))
+    np.add.at(sums[0], (which, counts), 1)
+    np.add.at(sums[1], (which, counts), share)
+    means = sums[1] / np.maximum(sums[0], 1)
+    return share, lambda more: means[which, np.maximum(counts + more, 0)]
+
+
+def share_changed(model):
+    """Return a dict from what is done to the shares of the signal's kind in the encoder to three fractions.
+
+    How often the answer is one higher, the same, one lower. Only answers of 1 to 5 that are right count.
+    """
+    data = measuring.new_data(TASK, 5000)
+    own, signal = data.letters == data.letters[:, :1], data.letters[:, 0]
+    answers, usual = data.answers[:, 0], Changed(model).answers(data)
+    counted, measured = (usual == answers) & (answers >= 1) & (answers <= 5), {}
+    weights = model(data.inputs)[2][0].numpy().astype(float)
+    other, third = (signal + 1) % 3, (signal + 2) % 3
+    is_other, is_third = data.letters == other[:, None], data.letters == third[:, None]
+
+    def own_share(rows, more):
+        share, wanted = expected_shares(weights, data.letters, signal)
+
+        def change(weights):
+            weights = weights.copy()
+            up = wanted(more) / share
+            down = (1 - wanted(more)) / np.maximum(1 - share, 1e-9)
+            factors = np.where(own[:, None], up[..., None], down[..., None])
+            weights[:, rows] *= factors[:, rows]
+            return weights
+
+        return change
+
+    def other_share(weights):
+        share, wanted = expected_shares(weights, data.letters, other)
+        rest = (weights * is_third[:, None]).sum(axis=-1)
+        up, down = wanted(1) / np.maximum(share, 1e-9), (rest + share - wanted(1)) / np.maximum(rest, 1e-9)
+        factors = np.where(is_other[:, None], up[..., None], np.where(is_third[:, None], down[..., None], 1))
+        return weights * factors
+
+    every, usable = [*range(11)], is_other.any(axis=1) & (is_third.sum(axis=1) > 1)
+    for name, change, which in (
+        ("one letter more, all rows", own_share(every, 1), True),
+        ("one letter more, only the signal's row", own_share([0], 1), True),
+        ("one letter more, only the ten others", own_share(every[1:], 1), True),
+        ("one letter fewer, all rows", own_share(every, -1), True),
+        ("control: as many letters, all rows", own_share(every, 0), True),
+        ("control: one letter more of another kind, all rows", other_share, usable),
+    ):
+        moved = (Changed(model, change).answers(data) - answers)[counted & which]
+        measured[name] = [(moved == by).mean() for by in (1, 0, -1)]
+    return measured
+
+
+def multiplied(model):
+    """Return a dict from a factor at the encoder's scores to how the right answers of 1 to 5 change."""
+    data, measured = measuring.new_data(TASK, 5000), {}
+    answers = data.answers[:, 0]
+    for factor in FACTORS:
+        said = formula.of(model, {ENCODER: factor}).lesson(data.inputs).argmax(axis=-1)[:, 0]
+        if factor == 1:
+            counted = (said == answers) & (answers >= 1) & (answers <= 5)
+        moved = (said - answers)[counted]
+        measured[f"× {factor}"] = [(moved > 0).mean(), (moved == 0).mean(), moved.mean()]
+    return measured
+
+
+def rows_equal(model):
+    """Return a dict from where the encoder's weights are made equal to what is right, in a list."""
+    data, measured = measuring.new_data(TASK, 5000), {}
+
+    def equal(rows):
+        def change(weights):
+            weights = weights.copy()
+            weights[:, rows] = 1 / 11
+            return weights
+
+        return change
+
+    for name, rows in (
+        ("nowhere", []),
+        ("the signal's row", [0]),
+        ("the ten other rows", [*range(1, 11)]),
+        ("all rows", [*range(11)]),
+    ):
+        measured[name] = [(Changed(model, equal(rows)).answers(data) == data.answers[:, 0]).mean()]
+    return measured
+
+
+def likeness(model):
+    """Return a dict from rows to how many times another letter's weight a like letter has, in a list."""
+    data = measuring.new_data(TASK, 5000)
+    _, decoder, (encoder, *_) = model(data.inputs)
+    encoder, decoder = encoder.numpy(), decoder.numpy()[:, 0, 1:]
+    alike = data.letters[:, :, None] == data.letters[:, None]
+    apart = ~np.eye(11, dtype=bool)
+    apart[:, 0] = False  # The signal as a key is left out: it has the mark.
+    rows = np.arange(11)[:, None] > 0
+    measured = {}
+    for name, which in (("the signal's row", apart & ~rows), ("the ten other rows", apart & rows)):
+        like, unlike = alike & which, ~alike & which
+        measured[f"encoder, {name}"] = [encoder[like].mean() / encoder[unlike].mean()]
+    own = alike[:, 0, 1:]
+    measured["the last query, on letters of the signal's kind"] = [decoder[own].mean() / decoder[~own].mean()]
+    return measured
+
+
+def readings(model):
+    """Return a dict from a place to how often least squares find the count of its letter from its vector."""
+    data, measured = measuring.new_data(TASK, 5000), {}
+    reference = Changed(model)
+    reference.lesson(data.inputs)
+    for name, vectors in (
+        ("embeddings", reference.embed(data.inputs)),
+        ("the encoder's vectors", reference.encoding),
+    ):
+        for step in (0, 3):
+            known = np.column_stack([vectors[:, step], np.ones(len(vectors))])
+            counts = (data.letters == data.letters[:, step, None]).sum(axis=1) - 1
+            solution = np.linalg.lstsq(known[:4000], counts[:4000], rcond=None)[0]
+            measured[f"{name}, step {step}"] = [((known[4000:] @ solution).round() == counts[4000:]).mean()]
+    return measured
+
+
+def blind(model):
+    """Return what is right, the last query's weight on the signal, and what is right if it can't look there.
+
+    And, as a control, if it can't look at step 5.
+    """
+    data = measuring.new_data(TASK, 5000)
+    right = [
+        (
+            Changed(model, seen=[step for step in range(11) if step != dark]).answers(data)
+            == data.answers[:, 0]
+        ).mean()
+        for dark in (0, 5)
+    ]
+    return *accuracy(model), model(data.inputs)[1].numpy()[:, 0, 0].mean(), *right
