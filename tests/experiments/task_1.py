@@ -18,6 +18,7 @@ PARTS = {
     MAIN: (setup(), TEN),
     "A: equal weights": (setup("A"), TEN),
     "A+F: equal weights, a ReLU in place of layer norm": (setup("A+F"), TEN),
+    "C: no residual connection": (setup("C"), TEN),
 }
 DELAYED = {"without help": (setup("I"), TEN), "K: equal weights at first": (setup("I+K"), TEN)}
 B_LONG = setup("B 100", "--steps 8000")
@@ -67,9 +68,13 @@ def report():
         lambda model: [measuring.right(model, each) for each in data],
         *["%"] * 5,
     )
-    measuring.compare("Parts taken away", ["", "right"], edits.groups(PARTS), accuracy, "%", each=True)
     head = ["right", "I: separate keys and values"]
     measuring.compare("Held back, and not", head, edits.groups(DELAYED), accuracy, "%")
+
+
+def report_parts():
+    """Print what models with parts taken away get right."""
+    measuring.compare("Parts taken away", ["", "right"], edits.groups(PARTS), accuracy, "%", each=True)
 
 
 def report_errors():
@@ -86,7 +91,7 @@ def report_errors():
     measuring.table("The probability of each answer, by the number of 'A's, a mean over models", head, rows)
 
 
-REPORTS = {"task_1": report, "task_1_errors": report_errors}
+REPORTS = {"task_1": report, "task_1_errors": report_errors, "task_1_parts": report_parts}
 
 
 def ratios(model):

@@ -10,7 +10,7 @@ import numpy as np
 from . import edits, measuring
 
 TASK, MEASURES = 3, ["right"]
-TEN, TWENTY, FORTY, FRESH = range(1, 11), range(1, 21), range(1, 41), range(601, 621)
+TEN, TWENTY, FORTY = range(1, 11), range(1, 21), range(1, 41)
 BARE = "--pos_enc --enc_layers 0 --lr 0.01"
 setup = functools.partial(edits.Setup, TASK, flags="--pos_enc")
 
@@ -25,8 +25,8 @@ NO_ENCODER = {  # What the page calls a row, what is trained, and the seeds.
 STEPS = {"after one training step": (ONE_STEP, TEN), "after 2,000, twenty runs": (POSITIONS, TWENTY)}
 SETUPS = [row for rows in (BESIDE, NO_ENCODER, STEPS) for row in rows.values()]
 SIX = setup(flags="--pos_enc --enc_layers 6")
-LAYERS = {"one encoder layer": (POSITIONS, TEN), "six": (SIX, TEN)}
-SETUPS += [(POSITIONS, FRESH), (SIX, TEN)]
+LAYERS = {"One encoder layer": (POSITIONS, TEN), "Six": (SIX, TWENTY)}
+SETUPS.append((SIX, TWENTY))
 SHOWN = "BBABCCABCAB"  # The sequence that the page of the task shows.
 ENCODER = "encoder_layer_1/attention"
 FACTORS = 1, 2, 3  # Of its scores.
@@ -52,55 +52,60 @@ def report():
 
 def print_positions(seeds):
     """Print how long the positional vectors of the models of some seeds are, and what these get right."""
-    first, others, cosine, right, alike = zip(*map(positions, edits.models(POSITIONS, seeds)), strict=True)
+    first, others, right, alike = zip(*map(positions, edits.models(POSITIONS, seeds)), strict=True)
     rows = [["length of the first vector", measuring.summary(first)]]
     rows += [["mean length of the other ten", measuring.summary(others)]]
-    rows += [["its cosine with their mean", measuring.summary(cosine)]]
     rows += [["as it is: right", measuring.summary(right, "%")]]
     rows += [["one vector for positions 1 to 10: right", measuring.summary(alike, "%")]]
     measuring.table(f"Positional vectors, seeds {seeds[0]} to {seeds[-1]}", ["`--pos_enc`", ""], rows)
 
 
 def report_mark():
-    """Print the positional vectors of fresh models, and what follows the first of them."""
-    print_positions(FRESH)
-    head = ["positional vectors", "counts the letter of", "right"]
-    rows = [with_mark_moved(model) for model in edits.models(POSITIONS, TEN)]
-    rows = [[*names, measuring.summary([row[names] for row in rows], "%")] for names in rows[0]]
-    measuring.table("The mark is moved", head, rows)
-    said = [mark_by_mark(model) for model in edits.models(POSITIONS, TEN)]
-    print(f"\nThe answers to {SHOWN}, with the mark on step 0, 1, … and 10: {measuring.in_words(said)}")
+    """Print what marks the signal."""
+    models, head = edits.models(POSITIONS, TEN), ["positional vectors", "counts the letter of", "right"]
+    cosines = measuring.summary([cosine(model) for model in models])
+    print(f"\nThe cosine of the first positional vector with the mean of the others: {cosines}")
+    for title, group, samples in (
+        ("The mark is moved", models, 10000),
+        ("The mark is moved, six encoder layers", learnt(SIX), 3000),
+    ):
+        rows = [with_mark_moved(model, samples) for model in group]
+        rows = [[*names, measuring.summary([row[names] for row in rows], "%")] for names in rows[0]]
+        measuring.table(title, head, rows)
+    said = measuring.in_words(map(mark_by_mark, models))
+    print(f"\nThe answers to {SHOWN}, with the mark on step 0, 1, … or 10: {said}")
 
 
 def report_count():
     """Print how a model that knows the signal counts its letters."""
-    models, head = edits.models(POSITIONS, TEN), ["", "higher by one", "unchanged", "lower by one"]
-    measuring.compare_cases("The share is changed", head, models, share_changed, *["%"] * 3, each=True)
-    head = ["scores in the encoder", "the answer is higher", "the same", "higher by"]
-    measuring.compare_cases("Scores multiplied", head, models, multiplied, *["%"] * 2, "{:.2f}", each=True)
+    models, head = edits.models(POSITIONS, TEN), ["", "one higher", "the same", "one lower"]
+    title = "In the encoder, the signal's kind is given the share of"
+    measuring.compare_cases(title, head, models, with_share_changed, *["%"] * 3, each=True)
+    head, forms = ["scores in the encoder", "higher", "the same", "higher by"], ["%", "%", "{:.2f}"]
+    measuring.compare_cases("Scores multiplied", head, models, multiplied, *forms, each=True)
     for factor in FACTORS:
-        said = [
-            formula.of(model, {ENCODER: factor}).lesson(shown().inputs).argmax(axis=-1)[0] for model in models
-        ]
+        said = [with_factor(model, measuring.spell(TASK, SHOWN), factor) for model in models]
         print(f"\nScores × {factor}, the answers to {SHOWN}: {measuring.in_words(said)}")
-    head = ["equal weights in the encoder", "right"]
-    measuring.compare_cases("Rows made equal", head, models, rows_equal, "%", each=True)
-    head = ["", "weight"]
-    measuring.compare_cases(
-        "A like letter's weight, as a multiple of another's", head, models, likeness, "{:.2f}"
-    )
-    head = ["a linear reading of", "right"]
-    measuring.compare_cases("The count of a letter's own kind", head, models, readings, "%", each=True)
+    title, head = "Weights made equal in the encoder", ["rows", "right"]
+    measuring.compare_cases(title, head, models, rows_equal, "%", each=True)
+    title, head = "A letter's weight on one like it, as a multiple of another's", ["rows", "times"]
+    measuring.compare_cases(title, head, models, likeness, "{:.2f}")
+    title, head = "A linear reading of how often a letter's kind occurs", ["", "right"]
+    measuring.compare_cases(title, head, models, readings, "%", each=True)
 
 
 def report_layers():
     """Print what more encoder layers change."""
-    head, forms = (
-        ["", "right", "weight on the signal", "right, blind to it", "right, blind to step 5"],
-        ["%", "{:.2f}", "%", "%"],
-    )
-    groups = edits.groups(LAYERS)
-    measuring.compare("Blind to the signal", head, groups, blind, *forms, each=True)
+    measuring.compare("All runs", ["", "right"], edits.groups(LAYERS), accuracy, "%", each=True)
+    head = ["if the last query can't look at", "right"]
+    for label, (setup, seeds) in LAYERS.items():
+        models = learnt(setup, seeds)
+        title = f"{label}, {len(models)} models that have learnt the task"
+        measuring.compare_cases(title, head, models, blind, "%", each=True)
+        weights = [
+            model(measuring.new_data(TASK, 5000).inputs)[1].numpy()[:, 0, 0].mean() for model in models
+        ]
+        print(f"\nThe last query's weight on the signal: {measuring.summary(weights)}")
 
 
 REPORTS = {"task_3": report, "task_3_mark": report_mark, "task_3_count": report_count}
@@ -133,12 +138,12 @@ def accuracy(model):
     return [measuring.right(model, measuring.new_data(TASK))]
 
 
-def right_with(model, factors=(), positions=None, signal=0):
+def right_with(model, factors=(), positions=None, signal=0, samples=10000):
     """Return what is right with factors at scores, by names of attentions, or with other positions.
 
     Right is how often the letter at the input step `signal` occurs at the other steps.
     """
-    data, reference = measuring.new_data(TASK), formula.of(model, factors)
+    data, reference = measuring.new_data(TASK, samples), formula.of(model, factors)
     if positions is not None:
         reference.arrays["positional_encoding"] = positions
     answers = (data.letters == data.letters[:, signal, None]).sum(axis=1) - 1
@@ -146,26 +151,36 @@ def right_with(model, factors=(), positions=None, signal=0):
 
 
 def positions(model):
-    """Return the length of the first positional vector, the mean length of the others, and three numbers.
+    """Return the length of the first positional vector, the mean length of the others, and what is right.
 
-    The cosine of the first with the others' mean, what is right, and what is right with that mean in place
-    of each of the others.
+    And what is right with the mean of the vectors of positions 1 to 10 in place of each of them.
     """
     vectors = model.positional_encoding.numpy().astype(float)
     lengths = np.linalg.norm(vectors[0], axis=-1)
     vectors[:, 1:] = vectors[:, 1:].mean(axis=1, keepdims=True)
-    cosine = vectors[0, 0] @ vectors[0, 1] / np.prod(np.linalg.norm(vectors[0, :2], axis=-1))
-    return lengths[0], lengths[1:].mean(), cosine, *accuracy(model), right_with(model, positions=vectors)
+    return lengths[0], lengths[1:].mean(), *accuracy(model), right_with(model, positions=vectors)
 
 
-def with_mark_moved(model):
+def cosine(model):
+    """Return the cosine of the first positional vector with the mean of the others."""
+    first, *others = model.positional_encoding.numpy()[0].astype(float)
+    mean = np.mean(others, axis=0)
+    return first @ mean / np.linalg.norm(first) / np.linalg.norm(mean)
+
+
+def learnt(setup, seeds=TEN):
+    """Return the models that get more than nine in ten right, a list."""
+    return [model for model in edits.models(setup, seeds) if accuracy(model)[0] > 0.9]
+
+
+def with_mark_moved(model, samples):
     """Return a dict from what is done to positional vectors, and the step of the signal, to what is right."""
     vectors = model.positional_encoding.numpy().astype(float)
 
     def exchanged(first, second, signal):
         order = [*range(11)]
         order[first], order[second] = second, first
-        return right_with(model, positions=vectors[:, order], signal=signal)
+        return right_with(model, positions=vectors[:, order], signal=signal, samples=samples)
 
     moved = [exchanged(0, step, step) for step in range(1, 11)]
     without, bare = vectors.copy(), vectors.copy()
@@ -177,8 +192,10 @@ def with_mark_moved(model):
         ("0 and 5 exchanged", "step 0"): exchanged(0, 5, 0),
         ("0 and 1 exchanged, or 0 and 2, … or 0 and 10", "step 1, 2, … or 10, the worst"): min(moved),
         ("3 and 7 exchanged, a control", "step 0"): exchanged(3, 7, 0),
-        ("no mark: the mean of the others in place of 0", "step 0"): right_with(model, positions=without),
-        ("zeros in place of 1 to 10", "step 0"): right_with(model, positions=bare),
+        ("no mark: the mean of the others in place of 0", "step 0"): right_with(
+            model, positions=without, samples=samples
+        ),
+        ("zeros in place of 1 to 10", "step 0"): right_with(model, positions=bare, samples=samples),
     }
 
 
@@ -196,191 +213,162 @@ def signal_row(model):
 
 
 class Changed(formula.Model):
-    """A model with the first encoder layer's weights changed, whose last query sees only the steps `seen`."""
+    """A model with the first encoder layer's weights changed, or with a last query that is blind to a step.
 
-    def __init__(self, model, change=lambda weights: weights, seen=range(11)):
+    After a call, self.encoding has the encoder's vectors.
+    """
+
+    def __init__(self, model, change=None, dark=None):
         super().__init__(formula.of(model).arrays)
-        self.change, self.seen = change, seen
+        self.change, self.seen = change, [step for step in range(11) if step != dark]
 
     def mix(self, name, query, key, value, mask=True):
-        means, weights = super().mix(name, query, key, value, mask), self.weights[name]
-        if name != ENCODER:
-            return means
-        weights[-1] = self.change(weights[-1])
-        return weights[-1] @ value
+        means = super().mix(name, query, key, value, mask)
+        return self.change(self.weights[name][-1]) @ value if self.change and name == ENCODER else means
 
     def attend(self, name, query, key):
         if name == "attention":
             self.encoding = key
-            key = key[:, list(self.seen)]
+            key = key[:, self.seen]
         return super().attend(name, query, key)
 
     def answers(self, data):
+        """Return the answers to data, int (samples,)."""
         return self.lesson(data.inputs).argmax(axis=-1)[:, 0]
 
 
 def mark_by_mark(model):
-    """Return the answers to SHOWN with the first vector exchanged with each in turn, int (11,)."""
-    vectors, said = model.positional_encoding.numpy(), []
+    """Return the answers to SHOWN with the first positional vector and another swapped, a list of eleven."""
+    vectors, reference, said = model.positional_encoding.numpy()[0], formula.of(model), []
     for step in range(11):
-        reference, order = formula.of(model), [*range(11)]
-        order[0], order[step] = step, 0
-        reference.arrays["positional_encoding"] = vectors[:, order]
-        said.append(reference.lesson(shown().inputs).argmax(axis=-1)[0, 0])
-    return np.array(said)
+        swapped = vectors.copy()
+        swapped[[0, step]] = vectors[[step, 0]]
+        reference.arrays["positional_encoding"] = swapped[None]
+        said.append(reference.lesson(measuring.spell(TASK, SHOWN).inputs).argmax(axis=-1)[0, 0])
+    return said
 
 
-def shown():
-    """Return SHOWN as `measuring.data_of` does."""
-    return measuring.spell(TASK, SHOWN)
-
-
-def expected_shares(weights, kinds, kind):
+def shares_of(weights, letters, kind):
     """Return the share that a kind of letter has in each row, float (samples, 11), and a function.
 
-    That one takes a number and returns the share of so many more letters of this kind: the mean over the
-    sequences that have them, in rows of letters that are as the row's.
+    That takes a number, and returns the share of so many letters more of this kind: the mean over sequences
+    that have as many, in rows of the same sort of letter.
     """
-    of_kind = kinds == kind[:, None]
+    of_kind, own = letters == kind[:, None], letters == letters[:, :1]
     share = (weights * of_kind[:, None]).sum(axis=-1)
+    sort = own + 2 * of_kind
+    sort[:, 0] = 4  # The row of the signal.
     counts = np.broadcast_to(of_kind.sum(axis=1)[:, None], share.shape)
-    which = (kinds == kinds[:, :1]) + 2 * of_kind  # What a row's letter is.
-    which[:, 0] = 4  # The signal.
-    sums = np.zeros((2, 5, 13))
-    np.add.at(sums[0], (which, counts), 1)
-    np.add.at(sums[1], (which, counts), share)
-    means = sums[1] / np.maximum(sums[0], 1)
-    return share, lambda more: means[which, np.maximum(counts + more, 0)]
+    sums, numbers = np.zeros((5, 13)), np.zeros((5, 13))
+    np.add.at(sums, (sort, counts), share)
+    np.add.at(numbers, (sort, counts), 1)
+    means = sums / np.maximum(numbers, 1)
+    return share, lambda more: means[sort, np.maximum(counts + more, 0)]
 
 
-def share_changed(model):
-    """Return a dict from what is done to the shares of the signal's kind in the encoder to three fractions.
+def with_share_changed(model):
+    """Return a dict from a share and its rows to how often the answer is one higher, the same, one lower.
 
-    How often the answer is one higher, the same, one lower. Only answers of 1 to 5 that are right count.
+    What the kind gains, the other letters lose in proportion. Only answers of 1 to 5 that are right count.
     """
     data = measuring.new_data(TASK, 5000)
-    own, signal = data.letters == data.letters[:, :1], data.letters[:, 0]
-    answers, usual = data.answers[:, 0], Changed(model).answers(data)
-    counted, measured = (usual == answers) & (answers >= 1) & (answers <= 5), {}
+    letters, answers, every = data.letters, data.answers[:, 0], [*range(11)]
     weights = model(data.inputs)[2][0].numpy().astype(float)
-    other, third = (signal + 1) % 3, (signal + 2) % 3
-    is_other, is_third = data.letters == other[:, None], data.letters == third[:, None]
-
-    def own_share(rows, more):
-        share, wanted = expected_shares(weights, data.letters, signal)
-
-        def change(weights):
-            weights = weights.copy()
-            up = wanted(more) / share
-            down = (1 - wanted(more)) / np.maximum(1 - share, 1e-9)
-            factors = np.where(own[:, None], up[..., None], down[..., None])
-            weights[:, rows] *= factors[:, rows]
-            return weights
-
-        return change
-
-    def other_share(weights):
-        share, wanted = expected_shares(weights, data.letters, other)
-        rest = (weights * is_third[:, None]).sum(axis=-1)
-        up, down = wanted(1) / np.maximum(share, 1e-9), (rest + share - wanted(1)) / np.maximum(rest, 1e-9)
-        factors = np.where(is_other[:, None], up[..., None], np.where(is_third[:, None], down[..., None], 1))
-        return weights * factors
-
-    every, usable = [*range(11)], is_other.any(axis=1) & (is_third.sum(axis=1) > 1)
-    for name, change, which in (
-        ("one letter more, all rows", own_share(every, 1), True),
-        ("one letter more, only the signal's row", own_share([0], 1), True),
-        ("one letter more, only the ten others", own_share(every[1:], 1), True),
-        ("one letter fewer, all rows", own_share(every, -1), True),
-        ("control: as many letters, all rows", own_share(every, 0), True),
-        ("control: one letter more of another kind, all rows", other_share, usable),
+    own, other, third = ((letters[:, 0] + shift) % 3 for shift in range(3))
+    counted = (Changed(model).answers(data) == answers) & (answers >= 1) & (answers <= 5)
+    both = (letters == other[:, None]).any(axis=1) & ((letters == third[:, None]).sum(axis=1) > 1)
+    measured = {}
+    for name, kind, more, rows, loses in (
+        ("one letter more, in all rows", own, 1, every, None),
+        ("one letter more, in the signal's row", own, 1, [0], None),
+        ("one letter more, in the ten others", own, 1, every[1:], None),
+        ("one letter fewer, in all rows", own, -1, every, None),
+        ("as many letters, a control", own, 0, every, None),
+        ("another kind one letter more, at the expense of the third, a control", other, 1, every, third),
     ):
-        moved = (Changed(model, change).answers(data) - answers)[counted & which]
+        share, wanted = shares_of(weights, letters, kind)
+        gains = letters == kind[:, None]
+        gives = ~gains if loses is None else letters == loses[:, None]
+        rest = (weights * gives[:, None]).sum(axis=-1)
+        change = wanted(more) - share
+        factors = np.ones_like(weights) + gains[:, None] * (change / np.maximum(share, 1e-9))[..., None]
+        factors -= gives[:, None] * (change / np.maximum(rest, 1e-9))[..., None]
+        changed = weights.copy()
+        changed[:, rows] *= factors[:, rows]
+        moved = Changed(model, lambda _, changed=changed: changed).answers(data) - answers
+        moved = moved[counted if loses is None else counted & both]
         measured[name] = [(moved == by).mean() for by in (1, 0, -1)]
     return measured
 
 
+def with_factor(model, data, factor):
+    """Return the answers, int (samples,), if a factor multiplies the scores of the encoder."""
+    return formula.of(model, {ENCODER: factor}).lesson(data.inputs).argmax(axis=-1)[:, 0]
+
+
 def multiplied(model):
-    """Return a dict from a factor at the encoder's scores to how the right answers of 1 to 5 change."""
-    data, measured = measuring.new_data(TASK, 5000), {}
-    answers = data.answers[:, 0]
-    for factor in FACTORS:
-        said = formula.of(model, {ENCODER: factor}).lesson(data.inputs).argmax(axis=-1)[:, 0]
-        if factor == 1:
-            counted = (said == answers) & (answers >= 1) & (answers <= 5)
-        moved = (said - answers)[counted]
-        measured[f"× {factor}"] = [(moved > 0).mean(), (moved == 0).mean(), moved.mean()]
-    return measured
+    """Return a dict from a factor to how often answers are higher, the same, and by how much, on average.
+
+    Only answers of 1 to 5 that are right count.
+    """
+    data = measuring.new_data(TASK, 5000)
+    answers, said = data.answers[:, 0], {factor: with_factor(model, data, factor) for factor in FACTORS}
+    counted = (said[1] == answers) & (answers >= 1) & (answers <= 5)
+    moved = {f"× {factor}": (each - answers)[counted] for factor, each in said.items()}
+    return {name: [(by > 0).mean(), (by == 0).mean(), by.mean()] for name, by in moved.items()}
 
 
 def rows_equal(model):
-    """Return a dict from where the encoder's weights are made equal to what is right, in a list."""
+    """Return a dict from the rows that are made equal in the encoder to what is right, in a list."""
     data, measured = measuring.new_data(TASK, 5000), {}
-
-    def equal(rows):
-        def change(weights):
-            weights = weights.copy()
-            weights[:, rows] = 1 / 11
-            return weights
-
-        return change
-
-    for name, rows in (
-        ("nowhere", []),
-        ("the signal's row", [0]),
-        ("the ten other rows", [*range(1, 11)]),
-        ("all rows", [*range(11)]),
-    ):
-        measured[name] = [(Changed(model, equal(rows)).answers(data) == data.answers[:, 0]).mean()]
+    weights = model(data.inputs)[2][0].numpy().astype(float)
+    for name, rows in {"the signal's": slice(1), "the ten others": slice(1, 11), "all": slice(11)}.items():
+        changed = weights.copy()
+        changed[:, rows] = 1 / 11
+        said = Changed(model, lambda _, changed=changed: changed).answers(data)
+        measured[name] = [(said == data.answers[:, 0]).mean()]
     return measured
 
 
 def likeness(model):
-    """Return a dict from rows to how many times another letter's weight a like letter has, in a list."""
+    """Return a dict from rows to how many times another letter's weight one like the row's has, in a list.
+
+    The weight on the signal and that on the letter itself are left out.
+    """
     data = measuring.new_data(TASK, 5000)
     _, decoder, (encoder, *_) = model(data.inputs)
-    encoder, decoder = encoder.numpy(), decoder.numpy()[:, 0, 1:]
-    alike = data.letters[:, :, None] == data.letters[:, None]
-    apart = ~np.eye(11, dtype=bool)
-    apart[:, 0] = False  # The signal as a key is left out: it has the mark.
-    rows = np.arange(11)[:, None] > 0
-    measured = {}
-    for name, which in (("the signal's row", apart & ~rows), ("the ten other rows", apart & rows)):
-        like, unlike = alike & which, ~alike & which
-        measured[f"encoder, {name}"] = [encoder[like].mean() / encoder[unlike].mean()]
-    own = alike[:, 0, 1:]
-    measured["the last query, on letters of the signal's kind"] = [decoder[own].mean() / decoder[~own].mean()]
-    return measured
+    like, usable = data.letters[:, :, None] == data.letters[:, None], ~np.eye(11, dtype=bool)
+    usable[:, 0] = False
+
+    def times(weights, like, usable):
+        return [weights[like & usable].mean() / weights[~like & usable].mean()]
+
+    return {
+        "the signal's, in the encoder": times(encoder.numpy()[:, 0], like[:, 0], usable[0]),
+        "the ten others, in the encoder": times(encoder.numpy()[:, 1:], like[:, 1:], usable[1:]),
+        "the last query's, on letters like the signal": times(decoder.numpy()[:, 0], like[:, 0], usable[0]),
+    }
 
 
 def readings(model):
-    """Return a dict from a place to how often least squares find the count of its letter from its vector."""
-    data, measured = measuring.new_data(TASK, 5000), {}
-    reference = Changed(model)
+    """Return a dict from vectors to how often least squares find the count of their letter, in a list."""
+    data, reference, measured = measuring.new_data(TASK, 5000), Changed(model), {}
     reference.lesson(data.inputs)
-    for name, vectors in (
-        ("embeddings", reference.embed(data.inputs)),
-        ("the encoder's vectors", reference.encoding),
-    ):
+    before, after = "before the encoder", "after it"
+    for name, vectors in {before: reference.embed(data.inputs), after: reference.encoding}.items():
         for step in (0, 3):
-            known = np.column_stack([vectors[:, step], np.ones(len(vectors))])
-            counts = (data.letters == data.letters[:, step, None]).sum(axis=1) - 1
-            solution = np.linalg.lstsq(known[:4000], counts[:4000], rcond=None)[0]
-            measured[f"{name}, step {step}"] = [((known[4000:] @ solution).round() == counts[4000:]).mean()]
+            numbers = np.column_stack([vectors[:, step], np.ones(5000)])
+            counts = (data.letters == data.letters[:, step, None]).sum(axis=1)
+            solution, *_ = np.linalg.lstsq(numbers[:4000], counts[:4000], rcond=None)
+            right = (numbers[4000:] @ solution).round() == counts[4000:]
+            measured[f"{name}, step {step}"] = [right.mean()]
     return measured
 
 
 def blind(model):
-    """Return what is right, the last query's weight on the signal, and what is right if it can't look there.
-
-    And, as a control, if it can't look at step 5.
-    """
-    data = measuring.new_data(TASK, 5000)
-    right = [
-        (
-            Changed(model, seen=[step for step in range(11) if step != dark]).answers(data)
-            == data.answers[:, 0]
-        ).mean()
-        for dark in (0, 5)
-    ]
-    return *accuracy(model), model(data.inputs)[1].numpy()[:, 0, 0].mean(), *right
+    """Return a dict from a step that the last query can't look at to what is right, in a list."""
+    data, steps = measuring.new_data(TASK, 5000), {"no step": None, "the signal": 0, "step 5, a control": 5}
+    return {
+        name: [(Changed(model, dark=dark).answers(data) == data.answers[:, 0]).mean()]
+        for name, dark in steps.items()
+    }
