@@ -18,13 +18,13 @@ PARTS = {
     MAIN: (setup(), TEN),
     "A: equal weights": (setup("A"), TEN),
     "A+F: equal weights, a ReLU in place of layer norm": (setup("A+F"), TEN),
-    "C: no residual connection": (setup("C"), TEN),
 }
+RESIDUAL = {MAIN: (setup(), TEN), "C: no residual connection": (setup("C"), TEN)}
 DELAYED = {"without help": (setup("I"), TEN), "K: equal weights at first": (setup("I+K"), TEN)}
 B_LONG = setup("B 100", "--steps 8000")
 TRAINED = {"2,000 steps": (setup(), TEN), "8,000 steps": (setup(flags="--steps 8000"), TEN)}
 SETUPS = [(setup(), TWENTY), (setup("B 100"), TEN), (B_LONG, TEN)]
-SETUPS += [row for rows in (PARTS, DELAYED, TRAINED) for row in rows.values()]
+SETUPS += [row for rows in (PARTS, RESIDUAL, DELAYED, TRAINED) for row in rows.values()]
 SHOWN = " BC CBBAA "  # The sequence that the page of the task shows.
 FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 2": 2}  # Of the scores.
 
@@ -68,13 +68,15 @@ def report():
         lambda model: [measuring.right(model, each) for each in data],
         *["%"] * 5,
     )
+    measuring.compare("Parts taken away", ["", "right"], edits.groups(PARTS), accuracy, "%", each=True)
     head = ["right", "I: separate keys and values"]
     measuring.compare("Held back, and not", head, edits.groups(DELAYED), accuracy, "%")
 
 
-def report_parts():
-    """Print what models with parts taken away get right."""
-    measuring.compare("Parts taken away", ["", "right"], edits.groups(PARTS), accuracy, "%", each=True)
+def report_residual():
+    """Print what models without the residual connection get right."""
+    head = ["", "right"]
+    measuring.compare("No residual connection", head, edits.groups(RESIDUAL), accuracy, "%", each=True)
 
 
 def report_errors():
@@ -91,7 +93,7 @@ def report_errors():
     measuring.table("The probability of each answer, by the number of 'A's, a mean over models", head, rows)
 
 
-REPORTS = {"task_1": report, "task_1_errors": report_errors, "task_1_parts": report_parts}
+REPORTS = {"task_1": report, "task_1_errors": report_errors, "task_1_residual": report_residual}
 
 
 def ratios(model):

@@ -86,12 +86,8 @@ def report_count():
     for factor in FACTORS:
         said = [with_factor(model, measuring.spell(TASK, SHOWN), factor) for model in models]
         print(f"\nScores × {factor}, the answers to {SHOWN}: {measuring.in_words(said)}")
-    title, head = "Weights made equal in the encoder", ["rows", "right"]
-    measuring.compare_cases(title, head, models, rows_equal, "%", each=True)
     title, head = "A letter's weight on one like it, as a multiple of another's", ["rows", "times"]
     measuring.compare_cases(title, head, models, likeness, "{:.2f}")
-    title, head = "A linear reading of how often a letter's kind occurs", ["", "right"]
-    measuring.compare_cases(title, head, models, readings, "%", each=True)
 
 
 def report_layers():
@@ -213,10 +209,7 @@ def signal_row(model):
 
 
 class Changed(formula.Model):
-    """A model with the first encoder layer's weights changed, or with a last query that is blind to a step.
-
-    After a call, self.encoding has the encoder's vectors.
-    """
+    """A model with the first encoder layer's weights changed, or with a last query that is blind to a step."""
 
     def __init__(self, model, change=None, dark=None):
         super().__init__(formula.of(model).arrays)
@@ -227,10 +220,7 @@ class Changed(formula.Model):
         return self.change(self.weights[name][-1]) @ value if self.change and name == ENCODER else means
 
     def attend(self, name, query, key):
-        if name == "attention":
-            self.encoding = key
-            key = key[:, self.seen]
-        return super().attend(name, query, key)
+        return super().attend(name, query, key[:, self.seen] if name == "attention" else key)
 
     def answers(self, data):
         """Return the answers to data, int (samples,)."""
@@ -318,18 +308,6 @@ def multiplied(model):
     return {name: [(by > 0).mean(), (by == 0).mean(), by.mean()] for name, by in moved.items()}
 
 
-def rows_equal(model):
-    """Return a dict from the rows that are made equal in the encoder to what is right, in a list."""
-    data, measured = measuring.new_data(TASK, 5000), {}
-    weights = model(data.inputs)[2][0].numpy().astype(float)
-    for name, rows in {"the signal's": slice(1), "the ten others": slice(1, 11), "all": slice(11)}.items():
-        changed = weights.copy()
-        changed[:, rows] = 1 / 11
-        said = Changed(model, lambda _, changed=changed: changed).answers(data)
-        measured[name] = [(said == data.answers[:, 0]).mean()]
-    return measured
-
-
 def likeness(model):
     """Return a dict from rows to how many times another letter's weight one like the row's has, in a list.
 
@@ -348,21 +326,6 @@ def likeness(model):
         "the ten others, in the encoder": times(encoder.numpy()[:, 1:], like[:, 1:], usable[1:]),
         "the last query's, on letters like the signal": times(decoder.numpy()[:, 0], like[:, 0], usable[0]),
     }
-
-
-def readings(model):
-    """Return a dict from vectors to how often least squares find the count of their letter, in a list."""
-    data, reference, measured = measuring.new_data(TASK, 5000), Changed(model), {}
-    reference.lesson(data.inputs)
-    before, after = "before the encoder", "after it"
-    for name, vectors in {before: reference.embed(data.inputs), after: reference.encoding}.items():
-        for step in (0, 3):
-            numbers = np.column_stack([vectors[:, step], np.ones(5000)])
-            counts = (data.letters == data.letters[:, step, None]).sum(axis=1)
-            solution, *_ = np.linalg.lstsq(numbers[:4000], counts[:4000], rcond=None)
-            right = (numbers[4000:] @ solution).round() == counts[4000:]
-            measured[f"{name}, step {step}"] = [right.mean()]
-    return measured
 
 
 def blind(model):
