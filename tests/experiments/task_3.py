@@ -173,21 +173,21 @@ def with_mark_moved(model, samples):
     """Return a dict from what is done to positional vectors, and the step of the signal, to what is right."""
     vectors = model.positional_encoding.numpy().astype(float)
 
-    def exchanged(first, second, signal):
+    def swapped(first, second, signal):
         order = [*range(11)]
         order[first], order[second] = second, first
         return right_with(model, positions=vectors[:, order], signal=signal, samples=samples)
 
-    moved = [exchanged(0, step, step) for step in range(1, 11)]
+    moved = [swapped(0, step, step) for step in range(1, 11)]
     without, bare = vectors.copy(), vectors.copy()
     without[:, 0] = vectors[:, 1:].mean(axis=1)
     bare[:, 1:] = 0
     return {
-        ("as they are", "step 0"): exchanged(0, 0, 0),
-        ("0 and 5 exchanged", "step 5"): moved[4],
-        ("0 and 5 exchanged", "step 0"): exchanged(0, 5, 0),
-        ("0 and 1 exchanged, or 0 and 2, … or 0 and 10", "step 1, 2, … or 10, the worst"): min(moved),
-        ("3 and 7 exchanged, a control", "step 0"): exchanged(3, 7, 0),
+        ("as they are", "step 0"): swapped(0, 0, 0),
+        ("0 and 5 swapped", "step 5"): moved[4],
+        ("0 and 5 swapped", "step 0"): swapped(0, 5, 0),
+        ("0 and 1 swapped, or 0 and 2, … or 0 and 10", "step 1, 2, … or 10, the worst"): min(moved),
+        ("3 and 7 swapped, a control", "step 0"): swapped(3, 7, 0),
         ("no mark: the mean of the others in place of 0", "step 0"): right_with(
             model, positions=without, samples=samples
         ),
@@ -209,7 +209,7 @@ def signal_row(model):
 
 
 class Changed(formula.Model):
-    """A model with the first encoder layer's weights changed, or with a last query that is blind to a step."""
+    """A model with changed weights in the first encoder layer, or a last query that is blind to a step."""
 
     def __init__(self, model, change=None, dark=None):
         super().__init__(formula.of(model).arrays)
