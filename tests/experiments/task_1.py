@@ -1,6 +1,5 @@
 """Task 1, Counting Letters: how an average counts, and what a model needs for it."""
 
-import collections
 import functools
 import math
 
@@ -20,11 +19,12 @@ PARTS = {
     "A: equal weights": (setup("A"), TEN),
     "A+F: equal weights, a ReLU in place of layer norm": (setup("A+F"), TEN),
 }
+RESIDUAL = {MAIN: (setup(), TEN), "C: no residual connection": (setup("C"), TEN)}
 DELAYED = {"without help": (setup("I"), TEN), "K: equal weights at first": (setup("I+K"), TEN)}
 B_LONG = setup("B 100", "--steps 8000")
 TRAINED = {"2,000 steps": (setup(), TEN), "8,000 steps": (setup(flags="--steps 8000"), TEN)}
 SETUPS = [(setup(), TWENTY), (setup("B 100"), TEN), (B_LONG, TEN)]
-SETUPS += [row for rows in (PARTS, DELAYED, TRAINED) for row in rows.values()]
+SETUPS += [row for rows in (PARTS, RESIDUAL, DELAYED, TRAINED) for row in rows.values()]
 SHOWN = " BC CBBAA "  # The sequence that the page of the task shows.
 FACTORS = {"× 0": 0, "× ½": 0.5, "× 1": 1, "× 2": 2}  # Of the scores.
 
@@ -73,6 +73,12 @@ def report():
     measuring.compare("Held back, and not", head, edits.groups(DELAYED), accuracy, "%")
 
 
+def report_residual():
+    """Print what models without the residual connection get right."""
+    head = ["", "right"]
+    measuring.compare("No residual connection", head, edits.groups(RESIDUAL), accuracy, "%", each=True)
+
+
 def report_errors():
     """Print where the model errs, and how it reads a count."""
     head = ["", "all sequences", "no letter six times or more", "some letter is", "of all errors, there"]
@@ -80,14 +86,14 @@ def report_errors():
     measuring.compare(title, head, edits.groups(TRAINED), where_it_errs, *forms, each=True)
     for label, row in edits.groups(TRAINED).items():
         ten = [model(measuring.spell(TASK, "A" * 10).inputs)[0].numpy()[0].argmax(axis=-1) for model in row]
-        print(f"\nWhat the models after {label} answer to ten 'A's: {in_words(ten)}")
+        print(f"\nWhat the models after {label} answer to ten 'A's: {measuring.in_words(ten)}")
     chances = readout(edits.models(setup(), TEN))
     rows = [[count, *map("{:.2f}".format, row)] for count, row in enumerate(chances)]
     head = ["'A's", *range(11)]
     measuring.table("The probability of each answer, by the number of 'A's, a mean over models", head, rows)
 
 
-REPORTS = {"task_1": report, "task_1_errors": report_errors}
+REPORTS = {"task_1": report, "task_1_errors": report_errors, "task_1_residual": report_residual}
 
 
 def ratios(model):
@@ -156,25 +162,17 @@ def with_factor(model, data, factor):
     return reference.lesson(data.inputs).argmax(axis=-1), *reference.weights["attention"]
 
 
-def in_words(answers):
-    """Return how often each answer is given, by the runs in a list of arrays: "4 5 4", "1 1 0 in 2 runs"."""
-    counts = collections.Counter(" ".join(map(str, answer)) for answer in answers)
-    if len(counts) == 1:
-        return next(iter(counts))
-    return ", ".join(f"{answer} in {runs} run{'s' * (runs > 1)}" for answer, runs in counts.most_common())
-
-
 def print_factors(models):
     """Print what factors at the scores do."""
     shown, weights, answers = measuring.spell(TASK, SHOWN), [], []
     for factor in FACTORS.values():
         pairs = [with_factor(model, shown, factor) for model in models]
         weights.append(measuring.summary([each[0, 0, shown.letters[0] == 1].sum() for _, each in pairs]))
-        answers.append(in_words(answers[0] for answers, _ in pairs))
+        answers.append(measuring.in_words(answers[0] for answers, _ in pairs))
     rows = [["weight on the two 'A's", *weights], ["answers", *answers]]
     measuring.table(f"Scores multiplied, {SHOWN!r}", ["scores", *FACTORS], rows)
     data = measuring.new_data(TASK)
     right = [(with_factor(model, data, 0)[0] == data.answers).all(axis=-1).mean() for model in models]
     print(f"\nRight, scores × 0: {measuring.summary(right, '%')}")
     short = [with_factor(model, measuring.spell(TASK, "AB BC"), 1)[0][0] for model in models]
-    print(f"\nWhat `main.py` answers to AB BC: {in_words(short)}")
+    print(f"\nWhat `main.py` answers to AB BC: {measuring.in_words(short)}")

@@ -10,7 +10,7 @@ import numpy as np
 from . import edits, measuring
 
 TASK, MEASURES = 2, ["sequences right", "counts right", "differences right"]
-TEN, TWENTY = range(1, 11), range(1, 21)
+TEN, TWENTY, THIRTY = range(1, 11), range(1, 21), range(1, 31)
 setup = functools.partial(edits.Setup, TASK, flags="--self_att")
 
 PLAIN, ASKING = setup(flags=""), setup()
@@ -19,20 +19,21 @@ BOUGHT = {  # The rows of the tables: what the page calls them, what is trained,
     "A: only to itself, 1,000 steps": (setup("A"), TEN),
     "`--self_att`, 1,000 steps": (ASKING, TEN),
     "plain, 4,000 steps": (setup(flags="--steps 4000"), TEN),
-    "A: only to itself, 4,000 steps": (setup("A", flags="--self_att --steps 4000"), TEN),
 }
 NEEDED = {
     "F+A: only to itself": (setup("F+A"), TEN),
     "F: as it learns to": (setup("F"), TEN),
     "F+B, 4,000 steps": (setup("F+B", flags="--self_att --steps 4000"), TEN),
 }
-EXPECTED = {
+WEIGHTS = {
     "learnt": (ASKING, TEN),
-    "D: half to A, half to B": (setup("D"), TEN),
     "E: learnt, but not to itself": (setup("E"), TEN),
+    "B: equal for all output steps": (setup("B"), TEN),
 }
 BESIDE = {"Task 2": (PLAIN, TWENTY), "Task 2 `--self_att`": (ASKING, TWENTY)}
-SETUPS = [row for rows in (BOUGHT, NEEDED, EXPECTED, BESIDE) for row in rows.values()]
+SETUPS = [row for rows in (BOUGHT, NEEDED, WEIGHTS, BESIDE) for row in rows.values()]
+SETUPS.append((ASKING, THIRTY))
+HANDED = "A BB  CCC ", {"One more A": "AABB  CCC ", "One more B": "A BBB CCC "}  # As on the page of the task.
 
 
 def report():
@@ -48,26 +49,34 @@ def report():
 
 
 def report_asking():
-    """Print what self-attention buys, and what the difference step asks for and reads."""
-    head = ["", "sequences right", "a count wrong", "ties wrong", "other differences wrong", "loss"]
-    groups, forms = edits.groups(BOUGHT), [*["%"] * 4, "{:.2f}"]
-    measuring.compare("What self-attention buys", head, groups, errors, *forms, each=True)
+    """Print what self-attention buys."""
+    head = ["", "sequences right", "a count wrong", "ties wrong", "other differences wrong"]
+    groups = edits.groups(BOUGHT)
+    measuring.compare("What self-attention buys", head, groups, errors, *["%"] * 4, each=True)
+
+
+def report_states():
+    """Print which states the difference step asks for, and what it reads in them."""
     asking = edits.models(ASKING, TEN)
     head = ["state", "length", "score with itself", "highest with another", "is highest with itself"]
     measuring.compare_cases("States and scores", head, asking, fits, *["{:.1f}"] * 3, "%")
     head = ["A ≠ B: frozen at their means", "the larger count gets more weight than the smaller"]
     measuring.compare_cases("Whose state prefers the larger count", head, asking, prefers, "%")
-    head = ["one more of", "whose states are handed over", "the answer changes by", "the expected answer by"]
+    head = ["one more of", "whose states are handed over", "the answer changes by", "by one, as it should"]
     rows = [patched(model) for model in asking]
-    rows = [[*names, *(measuring.summary([row[names][kind] for row in rows], "{:+.2f}") for kind in (0, 1))]
-            for names in rows[0]]  # fmt: skip
+    rows = [[*names, *(measuring.summary([row[names][kind] for row in rows], form)
+                       for kind, form in enumerate(("{:+.2f}", "%")))] for names in rows[0]]  # fmt: skip
     measuring.table("Activation patching", head, rows)
+    said = [handed_over(model) for model in edits.models(ASKING, THIRTY)]
+    print("\nHanded over: nothing, that letter's count, the difference step, both")
+    for name in said[0]:
+        print(f"\n{name}, in thirty models: {measuring.in_words(each[name] for each in said)}")
 
 
-def report_expected():
-    """Print what the model that one expects gets right, and to what others attend."""
-    title, head = "The model that one expects", ["the difference step's weights", *MEASURES]
-    groups = edits.groups(EXPECTED)
+def report_weights():
+    """Print what models with other weights get right, and to what the learnt ones attend."""
+    title, head = "Other weights from the start", ["the difference step's weights", *MEASURES]
+    groups = edits.groups(WEIGHTS)
     measuring.compare(title, head, groups, accuracy, *["%"] * 3, each=True)
     head = ["A ≠ B: weight", "on the larger count", "on the smaller", "on 'C'", "on itself"]
     head += ["the larger one gets more"]
@@ -75,7 +84,8 @@ def report_expected():
     measuring.compare("The difference step's weights", head, rows, on_counts, *["{:.2f}"] * 4, "%")
 
 
-REPORTS = {"task_2": report, "task_2_asking": report_asking, "task_2_expected": report_expected}
+REPORTS = {"task_2": report, "task_2_asking": report_asking, "task_2_weights": report_weights}
+REPORTS["task_2_states"] = report_states
 
 # The hidden states of a sequence are a vector for each output step: the counts of 'A', 'B', 'C', then step 3.
 
@@ -106,18 +116,16 @@ def accuracy(model):
 
 
 def errors(model):
-    """Return the share of sequences that are right, and of those with a wrong count; then three numbers more.
+    """Return the share of sequences that are right, and of those with a wrong count; then two numbers more.
 
-    The share of ties that are wrong, that of other differences, and the loss per output step, in nats.
+    The share of ties that are wrong, and that of other differences.
     """
     answers, chances = cases().answers, cases().chances
-    said = formula.softmax(model(cases().inputs)[0].numpy().astype(float))  # The chance of each answer.
-    wrong = said.argmax(axis=-1) != answers
+    wrong = model(cases().inputs)[0].numpy().argmax(axis=-1) != answers
     ties, a_count = answers[:, 3] == 0, wrong[:, :3].any(axis=1)
     right, counts = 1 - chances @ wrong.any(axis=1), chances @ a_count
     shares = [np.average(wrong[kind, 3], weights=chances[kind]) for kind in (ties, ~ties)]
-    of_right = np.take_along_axis(said, answers[..., None], axis=-1)
-    return right, counts, *shares, -chances @ np.log(of_right).mean(axis=(1, 2))
+    return right, counts, *shares
 
 
 def first_states(model):
@@ -143,16 +151,11 @@ def on_counts(model):
     return chances @ np.column_stack([most, least, weights[:, 2:], most > least]) / chances.sum()
 
 
-def chances_with(model, states, weights):
-    """Return the chances of a model's answers for these states before self-attention and its weights."""
+def answers_with(model, states, weights):
+    """Return a model's answers, int (batch, 4), for these states before self-attention and its weights."""
     reference = formula.of(model)
     decoding = reference.normalize("self_attention/layer_norm", weights @ states + states)
-    return formula.softmax(reference.dense("logits_layer", decoding))
-
-
-def answers_with(model, states, weights):
-    """Return a model's answers, int (batch, 4), as `chances_with` does."""
-    return chances_with(model, states, weights).argmax(axis=-1)
+    return reference.dense("logits_layer", decoding).argmax(axis=-1)
 
 
 def fits(model):
@@ -190,19 +193,18 @@ def patched(model):
 
     The first case is answered right, and the counts of 'A' and 'B' differ in both and are at most 5 in the
     first. The weights are computed anew. Returns a dict from which letter and whose states to how far the
-    difference step's answer moves on average, and its expected answer.
+    difference step's answer moves on average, and how often it moves by one, as it should.
     """
     states, answers, every = first_states(model), cases().answers, np.arange(286)
     place = {tuple(counts): case for case, counts in enumerate(answers[:, :3].tolist())}
     larger, measured = (answers[:, 0] < answers[:, 1]).astype(int), {}
 
     def say(states):
-        chances = chances_with(model, states, all_weights(states))[:, 3]
-        return np.array([chances.argmax(axis=-1), chances @ np.arange(11)])
+        return answers_with(model, states, all_weights(states))[:, 3]
 
     said = say(states)
-    usable = (said[0] == answers[:, 3]) & (answers[:, 3] > 0) & (answers[:, :2] <= 5).all(axis=1)
-    for more, letter in (("the larger", larger), ("the smaller", 1 - larger)):
+    usable = (said == answers[:, 3]) & (answers[:, 3] > 0) & (answers[:, :2] <= 5).all(axis=1)
+    for more, letter, by in (("the larger", larger, 1), ("the smaller", 1 - larger, -1)):
         counts = answers[:, :3].copy()
         counts[every, letter] += 1
         second = np.array([place.get(tuple(row), -1) for row in counts.tolist()])  # -1: an eleventh letter.
@@ -218,6 +220,28 @@ def patched(model):
             changed, rows = states[first], np.arange(len(first))
             for step in steps:
                 changed[rows, step] = states[second][rows, step]
-            moved = say(changed) - said[:, first]
-            measured[more, whose] = np.average(moved, axis=1, weights=cases().chances[first])
+            moved = say(changed) - said[first]
+            pair = [moved, moved == by]
+            measured[more, whose] = np.average(pair, axis=1, weights=cases().chances[first])
     return measured
+
+
+def handed_over(model):
+    """Return a dict from the second text of HANDED to the differences for its states, int (4,).
+
+    Handed over to the first text are nothing, the state of the count with one more, the difference step's,
+    and both.
+    """
+    text, more = HANDED
+    reference, said = formula.of(model), {}
+
+    def states(text):
+        letters = reference.embed(measuring.spell(TASK, text).inputs)
+        return reference.attend("attention", reference.arrays["query"][0], letters)
+
+    for step, (name, changed) in enumerate(more.items()):
+        mixed = np.repeat(states(text), 4, axis=0)
+        mixed[[1, 3], step] = states(changed)[0, step]
+        mixed[[2, 3], 3] = states(changed)[0, 3]
+        said[name] = answers_with(model, mixed, all_weights(mixed))[:, 3]
+    return said
