@@ -48,7 +48,10 @@ def trained(tmp_path_factory):
                     (folder / "keras.json").write_text('{"backend": "jax", "floatx": "float64"}')
                     keras = {"KERAS_HOME": str(folder), "TF_USE_LEGACY_KERAS": "1", "KERAS_BACKEND": "jax"}
                     completed = program.run(task, *words, environment=keras)
-                assert completed.returncode == 0 and not program.messages(completed), completed
+                said = program.messages(completed)
+                assert completed.returncode == 0 and not said, (
+                    f"with {words}, Task {variant} says {said[-3:]}"
+                )
                 (folder / "output.txt").write_text(completed.stdout, encoding="utf-8")
         training.stdout = (folder / "output.txt").read_text(encoding="utf-8")
         return training

@@ -36,6 +36,13 @@ def test_an_edit_applies_and_the_edited_model_answers(task, edit):
     assert np.isfinite(logits).all()
 
 
+def test_the_page_of_experiments_links_to_each_edit():
+    page = (program.BEYOND / "experiments.md").read_text(encoding="utf-8")
+    names = [f"edits/{file.parent.name}/{file.name}" for file in edits.EDITS.glob("*/*.diff")]
+    missing = [name for name in names if name not in page]
+    assert not missing, f"add a link to each of {missing} at the end of 3_signal/beyond/experiments.md"
+
+
 def test_the_twins_of_the_last_chapter_have_equal_weights_where_they_should(tmp_path):
     """The counting also where its queries are random; the transformer in its first layer only."""
     blocks = re.findall(r"^ *```diff\n(.*?)^ *```", CHAPTER, re.MULTILINE | re.DOTALL)

@@ -118,7 +118,10 @@ def test_ctrl_c_and_two_trainings_into_one_folder_leave_a_whole_model(savepath):
     program.wait_until(lambda: saved() != 2 or process.poll(), "the other training has saved again")
     process.send_signal(signal.SIGINT)
     completed = program.finish(process)
-    assert completed.returncode == 130 and not program.messages(completed), completed
+    said = program.messages(completed)
+    assert completed.returncode == 130 and not said, (
+        f"Ctrl-C: status {completed.returncode}, and it says {said}"
+    )
     assert any(step % 50 for step in steps - {2})  # It has saved as often as it was told.
     printed = max(program.losses(completed.stdout))
     assert saved() >= printed - 1, f"step {printed} is printed, and the model is that of step {saved()}"
