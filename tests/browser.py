@@ -343,10 +343,8 @@ class Reference(formula.Model):
         arrays, description = program.read(path)
         super().__init__(arrays)
         self.settings, self.moves = description["settings"], []
-        self.is_fixed, tasks = (
-            path.stem == "counting_fixed",
-            {name: task for task, name in program.TASKS.items()},
-        )
+        self.is_fixed = path.stem == "counting_fixed"
+        tasks = {name: task for task, name in program.TASKS.items()}
         self.task = tasks.get(description["task"], "transformer")
         if self.task == "transformer":
             self.known = program.load("transformer").vocabulary(self.settings["pairs"])
