@@ -69,7 +69,9 @@ ASKED = f"""{LOOK}
     const drawn = (query) => all(document, query).filter(isSeen);
     const rem = parseFloat(styleOf(document.documentElement).fontSize);
     return {{
-        words: words.map((word) => word.firstChild.textContent),
+        words: words.map((word) => textOf(word.firstChild)),
+        title: textOf(document.getElementById("ask_title")),
+        values: words.flatMap((word, place) => (all(word, ".value").some(isSeen) ? [place] : [])),
         lines: drawn("#ask_arcs .arc").filter((line) => apart(styleOf(line).stroke, card) > 99)
             .map((line) => [end(line, 0), end(line, 1), parseFloat(styleOf(line).strokeWidth) / rem]),
         numbers: drawn("#ask_arcs text").map((one) =>
@@ -329,6 +331,10 @@ class Asked:
         for word, percent, bar in seen["chances"]:
             chance = chances[-1, self.reference.known.index(word)]
             same([int(percent[:-1]) / 100, bar], 2 * [chance], f"the chance of {word}, and its bar", 0.011)
+        most = int(expected.argmax())
+        values = [most] if most % 2 and expected[most] > 0.3 else []
+        marked = f"pet of {seen['title']}, values at the words {seen['values']}"
+        assert (seen["title"], seen["values"]) == (text[row], values), f"{marked}; asked for {text[row]}"
         said = self.reference.known[chances[-1].argmax()]
         assert seen["answer"] == said, f"the model says {said}, and one sees {seen['answer']}"
         attends = [] if moves else ["learnt" if factor else "equal"]

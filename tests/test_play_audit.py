@@ -49,10 +49,12 @@ LOST = f"""{browser.LOOK}
     observer.observe(document.body, {{ characterData: true, childList: true, subtree: true }});
     Shell.view.draw();
     const again = observer.takeRecords().map(({{ target }}) => target.closest ? target : target.parentNode);
-    const lost = all(document, "body *").filter((part) => hasText(part) && styleOf(part).fontSize !== "0px"
-        && part.checkVisibility({{ visibilityProperty: true }}) && (part.id === "needs" || !isSeen(part)
-            || isBeside(part) || chain(part).some((one) => isTurned(styleOf(one)))));
-    return [...lost, ...again.filter((part) => !part.closest("[aria-hidden]"))].map((part) => part.outerHTML);
+    const why = (part) => (part.id === "needs" ? "there" : !isSeen(part) ? "not seen" : isBeside(part)
+        ? "beside" : chain(part).some((one) => isTurned(styleOf(one))) ? "turned" : "");
+    const parts = all(document, "body *").filter((part) => hasText(part) && styleOf(part).fontSize !== "0px"
+        && part.checkVisibility({{ visibilityProperty: true }}));
+    const told = again.filter((part) => !part.closest("[aria-hidden]"));
+    return [...parts.filter(why), ...told].map((part) => `${{why(part) || "again"}}: ${{part.outerHTML}}`);
 """
 AUDIT = """
     axe.run(arguments[0]).then(({ violations }) => arguments[1](violations.flatMap(({ id, nodes }) =>
@@ -85,7 +87,7 @@ def test_an_audit_by_axe_core_finds_nothing(look, axe, page):
         if "ask" in view:
             browser.Asked(page).says((7, 1), factor=0)
         lost = page.js(LOST)
-        assert lost == [], f"{view}, {look}: unseen, turned, beside the screen, or written again: {lost}"
+        assert lost == [], f"in {view}, {look}, these texts are not seen, beside, turned or so: {lost}"
         page.js(axe)
         rules = {"runOnly": ["color-contrast"]} if look == "dark" else {}  # The rest is as in the light.
         found += [(view, *one) for one in page.driver.execute_async_script(AUDIT, rules)]
