@@ -79,7 +79,8 @@ ASKED = f"""{LOOK}
         knobs: drawn("[data-arc]").map((one) =>
             [Number(one.dataset.arc), nearest(middle(one.getBoundingClientRect()))]),
         told: all(document, "[data-arc]").map((arc) => Number(arc.ariaValueText.split(" ").pop())),
-        owned: drawn("#ask_arcs .mine").map((line) => [end(line, 0), end(line, 1)]),
+        owned: drawn("#ask_arcs .mine").filter((line) => rgb(styleOf(line).stroke)[2] > 99) // Blue.
+            .map((line) => [end(line, 0), end(line, 1)]),
         answer: textOf(document.querySelector("[data-answer]")),
         chances: drawn("#ask_chances li").map((row) => [textOf(row.firstChild), textOf(row.lastChild),
             row.querySelector("i").offsetWidth / row.querySelector("div").offsetWidth]),

@@ -1,5 +1,6 @@
 """Each view of the page to play with does what it is for: by mouse, by finger, by keyboard, by address."""
 
+import math
 import re
 
 import browser
@@ -277,7 +278,7 @@ ROW = f"""{LOOK}
     }});
     return {{
         figures: lines.map(figures), weights: seen("span.amount").map(numberOf), bars: part("div.amount"),
-        shares: part(".segment"), pets: seen(".chip"), mean: (seen(".result")[0] || "").match(/\\d*\\.\\d+/g),
+        shares: part(".segment"), pets: seen(".chip"), mean: seen(".result .number"),
         strip: strip[0], told: seen(".told")[0],
     }};
 """
@@ -347,8 +348,10 @@ def test_row_shows_an_example_step_by_step(page):
         page.turn({"row_strength": strength})
         page.still()
         weights, row = check_row(page, strength * np.eye(4)[owner] / 2, 2), page.js(ROW, "#row_steps")
-        np.testing.assert_allclose(np.array(row["mean"], float), weights, atol=0.0051)
-        assert row["pets"] == ["dog", "cat", "owl", "hen"] and page.text("#row_strong") == str(strength)
+        numbers, pets = zip(*(one.split() for one in row["mean"]), strict=True)
+        browser.same(np.array(numbers, float), weights, f"the mean, {row['mean']}")
+        assert row["pets"] == [*pets] == ["dog", "cat", "owl", "hen"], f"values {row['pets']}, mean {pets}"
+        assert page.text("#row_strong") == str(strength), "the size of the query"
     page.driver.refresh()
     assert page.value("row_strength") == "8"
 
@@ -359,7 +362,7 @@ def test_row_shows_what_was_asked_by_hand_and_in_the_transformer(page):
     page.wait(lambda: page.js(ROW, "#row_steps")["pets"] == ["hen", "owl", "hen", "cat"])
     row = page.js(ROW, "#row_steps")
     assert int(np.argmax(row["weights"])) == 1
-    assert row["mean"] == [".28", ".57", ".14"]  # Two hens are one value.
+    assert row["mean"] == [".28 hen", ".57 owl", ".14 cat"], "two hens are one value"
     page.one("#row_other a").click()
     page.wait(lambda: "row=transformer&letters=Cleo" in page.link)
     weights = page.js(ROW, "#row_steps")["weights"]
@@ -592,7 +595,9 @@ def test_models_has_a_slider_by_mouse_and_by_keys(page):
     assert page.value("attention") == page.find("attention factor").text == "1.9"
     page.cell("attention", 0, 1).click()
     assert abs(np.array(page.js(POSITIONS)) - places).max() < 2, "something jumped under the hand"
-    page.find("attention back").click()
+    back = page.find("attention back")
+    assert back.text == "Back to × 1", f"the way back is called {back.text}"
+    back.click()
     assert page.value("attention") == "1" and page.active == slider and page.accuracy() == before
 
 
@@ -606,7 +611,8 @@ def test_models_explains_a_cell(page):
     page.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
     found = check_row(page, queries[1] @ keys.T / 8, 8, box="#cell")
     share = f"{found[1]:.2f}".removeprefix("0")  # As the page writes it.
-    assert "C" in page.find("cell_title").text and share in page.find("cell_title").text
+    title = page.text("#cell_title")
+    assert title == f"count of B gives C (letter 2) the weight {share}", f"the chosen cell is called: {title}"
     assert page.active.get_attribute("aria-label") == f"count of B, C: {share}"
     np.testing.assert_allclose(page.js(ROW, "#cell")["strip"][0], found @ keys, rtol=1e-3, atol=1e-4)
     page.find("cell_large").click()
@@ -635,13 +641,18 @@ CURVES = f"""{LOOK}
         const dashed = styleOf(line).strokeDasharray !== "none";
         return [dashed ? "equal" : "learnt", points.map(({{ x, y }}) => [x, y])];
     }});
-    return [labels("#chart .loss", "y"), labels("#chart .at", "x"), Object.fromEntries(curves)];
+    const blind = document.querySelector("#chart .blind").getBoundingClientRect().top;
+    return [labels("#chart .loss", "y"), labels("#chart .at", "x"), Object.fromEntries(curves), blind];
 """
 
 
 def check_curves(page):
     """Check where the curves of the loss end, by their axes: solid is learnt, dashed is equal."""
-    losses, steps, curves = page.js(CURVES)
+    losses, steps, curves, blind = page.js(CURVES)
+    chances = [math.comb(10, count) * 0.25**count * 0.75 ** (10 - count) for count in range(11)]
+    guess = -np.dot(chances, np.log(chances))
+    at = np.exp(np.interp(blind, *np.transpose([(place, np.log(label)) for place, label in losses])))
+    assert at == pytest.approx(guess, rel=0.15), f"the best blind guess, {guess:.2f}, stands at {at:.2f}"
     told = dict(re.findall(r"(\w+) weights: loss ([\d.]+) at step 2000", page.find("losses").accessible_name))
     assert set(curves) == {"learnt", "equal"}, f"one sees the curves of {set(curves)} weights"
     for kind, points in curves.items():
