@@ -69,7 +69,9 @@ ASKED = f"""{LOOK}
     const drawn = (query) => all(document, query).filter(isSeen);
     const rem = parseFloat(styleOf(document.documentElement).fontSize);
     return {{
-        words: words.map((word) => word.firstChild.textContent),
+        words: words.map((word) => textOf(word.firstChild)),
+        title: textOf(document.getElementById("ask_title")),
+        values: words.flatMap((word, place) => (all(word, ".value").some(isSeen) ? [place] : [])),
         lines: drawn("#ask_arcs .arc").filter((line) => apart(styleOf(line).stroke, card) > 99)
             .map((line) => [end(line, 0), end(line, 1), parseFloat(styleOf(line).strokeWidth) / rem]),
         numbers: drawn("#ask_arcs text").map((one) =>
@@ -77,7 +79,8 @@ ASKED = f"""{LOOK}
         knobs: drawn("[data-arc]").map((one) =>
             [Number(one.dataset.arc), nearest(middle(one.getBoundingClientRect()))]),
         told: all(document, "[data-arc]").map((arc) => Number(arc.ariaValueText.split(" ").pop())),
-        owned: drawn("#ask_arcs .mine").map((line) => [end(line, 0), end(line, 1)]),
+        owned: drawn("#ask_arcs .mine").filter((line) => rgb(styleOf(line).stroke)[2] > 99) // Blue.
+            .map((line) => [end(line, 0), end(line, 1)]),
         answer: textOf(document.querySelector("[data-answer]")),
         chances: drawn("#ask_chances li").map((row) => [textOf(row.firstChild), textOf(row.lastChild),
             row.querySelector("i").offsetWidth / row.querySelector("div").offsetWidth]),
@@ -329,6 +332,10 @@ class Asked:
         for word, percent, bar in seen["chances"]:
             chance = chances[-1, self.reference.known.index(word)]
             same([int(percent[:-1]) / 100, bar], 2 * [chance], f"the chance of {word}, and its bar", 0.011)
+        most = int(expected.argmax())
+        values = [most] if most % 2 and expected[most] > 0.3 else []
+        marked = f"pet of {seen['title']}, values at the words {seen['values']}"
+        assert (seen["title"], seen["values"]) == (text[row], values), f"{marked}; asked for {text[row]}"
         said = self.reference.known[chances[-1].argmax()]
         assert seen["answer"] == said, f"the model says {said}, and one sees {seen['answer']}"
         attends = [] if moves else ["learnt" if factor else "equal"]
@@ -343,10 +350,8 @@ class Reference(formula.Model):
         arrays, description = program.read(path)
         super().__init__(arrays)
         self.settings, self.moves = description["settings"], []
-        self.is_fixed, tasks = (
-            path.stem == "counting_fixed",
-            {name: task for task, name in program.TASKS.items()},
-        )
+        self.is_fixed = path.stem == "counting_fixed"
+        tasks = {name: task for task, name in program.TASKS.items()}
         self.task = tasks.get(description["task"], "transformer")
         if self.task == "transformer":
             self.known = program.load("transformer").vocabulary(self.settings["pairs"])

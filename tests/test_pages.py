@@ -90,9 +90,8 @@ def test_every_link_of_the_page_to_play_with_leads_somewhere_on_the_site(site, b
     for name, link in links.items():
         path = site / urllib.parse.urlparse(link).path[1:]
         goal = path / "index.html" if path.is_dir() else path
-        assert link.startswith(home) and goal.suffix == ".html" and goal.is_file(), (
-            f"{name!r} leads to {link}"
-        )
+        is_there = link.startswith(home) and goal.suffix == ".html" and goal.is_file()
+        assert is_there, f"on the site, {name!r} leads to {link}"
 
 
 WIDTH = """

@@ -130,9 +130,7 @@ def test_the_page_works_in(engine, tmp_path, monkeypatch):
             driver.get(frame.as_uri())
             driver.switch_to.frame(0)
             thrown, width, is_wide = page.js(SEEN)
-            assert (thrown, width, is_wide) == ("", 390, False), (
-                f"{view} throws this, or is wider than a phone"
-            )
+            assert (thrown, width, is_wide) == ("", 390, False), f"{view} throws, or is too wide"
             assert page.js("return document.activeElement.localName") == "body", f"{view} takes the focus"
 
         page.visit("#ask&letters=Anna+cat+Ben+dog+Cleo+owl+Dan+hen+Ben")

@@ -69,9 +69,8 @@ def test_a_file_that_does_not_fit_is_one_line_and_the_model_stays(tmp_path, page
         page.type("AAB")
         assert page.seen() == before, "a file that was refused has changed what is shown"
         message = page.open(path)
-        assert re.fullmatch(f"model.npz: .*{re.escape(named)}.*", message), (
-            f"on {named or content[:20]}: {message!r}"
-        )
+        said = f"on {named or content[:20]}, it says {message!r}"
+        assert re.fullmatch(f"model.npz: .*{re.escape(named)}.*", message), said
         assert page.seen() == before | {"message": message}
     assert page.js("return window.executed") is None, "what stood in a file was executed"
 

@@ -123,10 +123,8 @@ def test_accuracy_is_that_of_the_formula(page):
         counts = letters.sum(axis=1)[:, 1:]
         answers = np.concatenate([counts, abs(counts[:, :1] - counts[:, 1:2])], axis=-1)
         right = (reference.lesson(letters).argmax(axis=-1) == answers).all(axis=-1).mean()
-        told = page.accuracy()  # It may be four standard deviations from ours.
-        assert abs(told - 1000 * right) < 60, (
-            f"it says {told} of 1,000 are right, and it is {1000 * right:.0f}"
-        )
+        told, right = page.accuracy(), 1000 * right
+        assert abs(told - right) < 60, f"{told} of 1,000 are right, ours {right}"  # Four standard deviations.
 
 
 def test_the_letter_with_the_first_position_s_vector_is_counted(page):
