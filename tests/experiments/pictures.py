@@ -85,7 +85,7 @@ def draw_cells(page, left, top, numbers, colour, names=(), rows=(), side=SIDE, f
         corner = left + column * side + 0.03, top + row * side + 0.03
         page.add_patch(Rectangle(corner, side - 0.06, side - 0.06, facecolor=face, edgecolor=edge, lw=3))
         dark = number >= 0 and (
-            number > 0.65 * full if colour == WEIGHT else shade @ (0.299, 0.587, 0.114) < 0.6
+            number > 0.77 * full if colour == WEIGHT else shade @ (0.299, 0.587, 0.114) < 0.6
         )
         look = {"weight": "bold" if strength else "normal", "size": 21 if len(text) > 3 else 25}
         middle = left + (column + 0.5) * side, top + (row + 0.5) * side
@@ -564,7 +564,7 @@ def draw_heatmap(plane, weights, columns, rows, numbers=True, **look):
     plane.set_yticks(range(len(rows)), rows)
     plane.tick_params(length=0, labeltop=numbers, labelbottom=not numbers)
     for (row, column), weight in np.ndenumerate(weights) if numbers else ():
-        colour = "white" if weight > 0.3 else INK
+        colour = "white" if weight > 0.385 else INK
         plane.text(column, row, short(weight), color=colour, ha="center", va="center", size=21)
 
 
@@ -735,7 +735,7 @@ def transformer_heads():
         plane.set_title(title, weight="bold", pad=20)
         plane.spines[:].set_visible(False)
         for row, column in cells:
-            colour = "white" if weights[row, column] > 0.65 else INK
+            colour = "white" if weights[row, column] > 0.77 else INK
             plane.text(
                 column, row, short(weights[row, column]), color=colour, ha="center", va="center", size=20
             )
