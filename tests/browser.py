@@ -71,6 +71,7 @@ ASKED = f"""{LOOK}
     return {{
         words: words.map((word) => textOf(word.firstChild)),
         title: textOf(document.getElementById("ask_title")),
+        lit: drawn("#ask_names [aria-pressed=true]").map(textOf),
         values: words.flatMap((word, place) => (all(word, ".value").some(isSeen) ? [place] : [])),
         lines: drawn("#ask_arcs .arc").filter((line) => apart(styleOf(line).stroke, card) > 99)
             .map((line) => [end(line, 0), end(line, 1), parseFloat(styleOf(line).strokeWidth) / rem]),
@@ -336,6 +337,7 @@ class Asked:
         values = [most] if most % 2 and expected[most] > 0.3 else []
         marked = f"pet of {seen['title']}, values at the words {seen['values']}"
         assert (seen["title"], seen["values"]) == (text[row], values), f"{marked}; asked for {text[row]}"
+        assert seen["lit"] == [text[row]], f"of the names, {seen['lit']} is lit, and {text[row]} is asked for"
         said = self.reference.known[chances[-1].argmax()]
         assert seen["answer"] == said, f"the model says {said}, and one sees {seen['answer']}"
         attends = [] if moves else ["learnt" if factor else "equal"]

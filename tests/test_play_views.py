@@ -279,7 +279,7 @@ ROW = f"""{LOOK}
     return {{
         figures: lines.map(figures), weights: seen("span.amount").map(numberOf), bars: part("div.amount"),
         shares: part(".segment"), pets: seen(".chip"), mean: seen(".result .number"),
-        strip: strip[0], told: seen(".told")[0],
+        total: seen(".total .exp")[0], strip: strip[0], told: seen(".told")[0],
     }};
 """
 
@@ -290,6 +290,9 @@ def check_row(page, scores, scale, factor=1, box="#row_steps"):
     turned = [factor * scores] if factor != 1 else []
     figures = [scale * scores, scores, *turned, exp] if box == "#row_steps" else np.empty((0, len(scores)))
     np.testing.assert_allclose(np.transpose(row["figures"]), figures, rtol=5e-3, atol=5.1e-3, err_msg=box)
+    if box == "#row_steps":
+        told = float(row["total"].replace("sum ", ""))
+        assert told == pytest.approx(exp.sum(), rel=5e-3), f"the sum of exp is {exp.sum()}, one reads {told}"
     for kind in ("weights", "bars", "shares"):
         browser.same(row[kind], exp / exp.sum(), f"{kind} that one sees", 0.011)
     if row["strip"]:
