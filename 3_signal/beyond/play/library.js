@@ -12,7 +12,7 @@ const BUILT_IN = {
     counting: {
       title: "counts letters",
       command: "1_counting-letters: python3 main.py --train --seed 1",
-      hint: "Move the slider to 2. What does it answer now?",
+      hint: "What does it answer with the slider at 2?",
     },
     counting_equal: {
       title: "counts letters, trained with equal weights",
@@ -61,7 +61,7 @@ const BUILT_IN = {
     transformer: {
       title: "a transformer, which looks up whose pet it is",
       command: "3_signal/beyond: python3 transformer.py --train --seed 1",
-      hint: "These are all heads of both layers. End the text with Cleo: which cells are dark now?",
+      hint: "These are all heads of both layers. End the text with Cleo: which cells of its row have the most weight now?",
     },
   },
 };

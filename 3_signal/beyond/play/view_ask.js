@@ -333,6 +333,8 @@ export const Ask = {
       Ask.drawArcs(time === 1);
       if (time < 1) {
         Ask.animation = requestAnimationFrame(frame);
+      } else {
+        Ask.dropped = null; // It is there: no later change brings it back.
       }
     };
     Ask.animation = requestAnimationFrame(frame);
