@@ -55,10 +55,11 @@ def check_heatmap(axes, weights, rows, columns, top, numbers=False):
 
     Its colours go up to the weight `top`; numbers says whether the cells have numbers.
     """
-    bar, picture = axes.figure.axes[-1], repr(axes.get_title().replace("\n", ", "))
+    bar, picture = axes.figure.axes[-1], axes.get_title().split("\n")[0]
     assert bar.get_ylabel() == "Weight", f"{picture}: nothing says that its colours are weights"
-    end = bar.get_ylim()
-    assert end == pytest.approx((0, top), rel=0.01), f"{picture} is too pale or dark: {end}, not to {top:.3f}"
+    low, high = bar.get_ylim()
+    too = f"{picture} is all pale or all dark: its colours end at {high:.3f}, not {top:.3f}"
+    assert (low, high) == pytest.approx((0, top), rel=0.01), too
     names = np.array([f"{row!r} to {column!r}" for row in rows for column in columns])
     row, column = np.indices(weights.shape).reshape(2, -1)
     seen, flat = colours(axes, column - 0.4 * numbers, row - 0.4 * numbers), weights.ravel()

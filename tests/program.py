@@ -110,7 +110,7 @@ def in_process(task, *flags, compiled=True):
                 status = end.code
     drawn = module.plt.get_fignums() if status == 0 and "--plot" in flags else []
     opened = sum(windows, [])
-    assert opened == drawn, f"of {len(drawn)} pictures, plt.show() opens windows for {len(opened)} alone"
+    assert opened == drawn, f"{len(drawn)} pictures are drawn, and plt.show() opens {len(opened)} windows"
     module.tf.config.run_functions_eagerly(False)
     return subprocess.CompletedProcess(flags, status, output.getvalue(), errors.getvalue())
 

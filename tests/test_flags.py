@@ -23,7 +23,7 @@ WRONG = {  # Of which tasks. The answer names the last of the flags.
 }  # fmt: skip
 SAVED = {
     "1": ["--max_len 11"],
-    "3": [f"--input {12 * 'A'}", "--signal D"],
+    "3": ["--input AAAAAAAAAAAA", "--signal D"],
     "T": ["--layers 1", '--input "Ian dog Ian"'],
 }
 
