@@ -67,13 +67,15 @@ ASKED = f"""{LOOK}
     const end = (path, part) => nearest(start + path.getPointAtLength(part * path.getTotalLength())[axis]);
     const card = styleOf(stage.closest(".card")).backgroundColor;
     const drawn = (query) => all(document, query).filter(isSeen);
+    const top = (part) => part.getBoundingClientRect().top;
+    const rises = (line) => axis === "y" || top(line) < top(words[0]) - 9; // Above the words, not over them.
     const rem = parseFloat(styleOf(document.documentElement).fontSize);
     return {{
         words: words.map((word) => textOf(word.firstChild)),
         title: textOf(document.getElementById("ask_title")),
         lit: drawn("#ask_names [aria-pressed=true]").map(textOf),
         values: words.flatMap((word, place) => (all(word, ".value").some(isSeen) ? [place] : [])),
-        lines: drawn("#ask_arcs .arc").filter((line) => apart(styleOf(line).stroke, card) > 99)
+        lines: drawn("#ask_arcs .arc").filter((line) => apart(styleOf(line).stroke, card) > 99 && rises(line))
             .map((line) => [end(line, 0), end(line, 1), parseFloat(styleOf(line).strokeWidth) / rem]),
         numbers: drawn("#ask_arcs text").map((one) =>
             [nearest(middle(one.getBoundingClientRect()) + (axis === "x" ? 1.5 : 0.6) * rem), textOf(one)]),
@@ -116,7 +118,6 @@ MIDDLE = """
     return [x + width / 2, y + height / 2];
 """
 CALM = {"name": "prefers-reduced-motion", "value": "reduce"}  # Movement takes a test's time.
-TEXT = 0.0051  # The precision of a number with two decimals.
 
 
 class Page:
@@ -368,8 +369,8 @@ class Reference(formula.Model):
         return chances, self.weights
 
 
-def same(found, expected, what, atol=TEXT):
-    """Check that one sees the same numbers, at the precision of a text."""
+def same(found, expected, what, atol=0.0051):
+    """Check that one sees the same numbers, at the precision of two decimals."""
     np.testing.assert_allclose(found, expected, rtol=0, atol=atol, err_msg=what)
 
 

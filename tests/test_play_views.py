@@ -48,11 +48,11 @@ def test_an_address_keeps_what_is_shown_and_the_way_back(page):
     page.wait(lambda: "letters=BB&self_attention=0&attention=3" in page.link)
     page.drag(page.cell("attention", 0, 0), page.cell("attention", 0, 1))
     left = page.seen()
-    for view in ("ask", "row", "vote", "train"):
+    for view, name in {"ask": "Ask", "row": "One row", "vote": "Vote", "train": "Train"}.items():
         page.go(view)
         assert page.active == page.one(f"#view_{view} h1") and page.js("return scrollY") == 0, view
         lit = page.one("nav [aria-current]")
-        assert lit.get_attribute("href").endswith(f"#{view}"), f"{lit.text} is lit in the navigation"
+        assert lit.text == name, f"in {name}, {lit.text} is lit in the navigation"
         line = lit.value_of_css_property("box-shadow")
         assert line != "none", f"in {view}, one doesn't see in the navigation where one is"
         page.driver.back()
@@ -336,8 +336,6 @@ def test_row_shows_what_was_asked_by_hand_and_in_the_transformer(page):
     page.wait(lambda: "row=transformer&letters=Cleo" in page.link)
     weights = page.js(ROW, "#row_steps")["weights"]
     assert int(np.argmax(weights)) == 3 and weights[3] > 0.9
-    page.visit("#row=cleo")
-    assert int(np.argmax(page.js(ROW, "#row_steps")["weights"])) == 2
 
 
 @pytest.mark.parametrize("factor", [1, 0, 1.5])
@@ -456,7 +454,9 @@ def test_models_reads_letters_and_words(page):
     assert page.seen()["message"] == "", "a name is refused while one types it"
     page.choose("counting")
     page.find("random").click()
-    assert re.fullmatch("[ABC␣]{10}", page.value("letters"))
+    random = page.value("letters")
+    page.find("random").click()
+    assert re.fullmatch("[ABC␣]{10}", random) and page.value("letters") != random
     page.find("usual").click()
     assert page.value("letters") == "␣BC␣CBBAA␣" and page.seen()["answers"] == ["2", "3", "2"]
 
@@ -471,7 +471,7 @@ def test_models_moves_weight_by_mouse_and_by_keys(page):
         chances, expected = reference(" BC CBBAA ")
         seen = page.seen()
         check_weights(seen["weights"]["attention"], expected["attention"], "what was moved")
-        np.testing.assert_allclose(seen["chances"], chances.max(axis=-1), atol=browser.TEXT)
+        browser.same(seen["chances"], chances.max(axis=-1), "how sure it says it is")
         return seen["answers"]
 
     usual, cell = agrees(), page.cell
