@@ -64,8 +64,7 @@ def check_heatmap(axes, weights, rows, columns, top, numbers=False):
     row, column = np.indices(weights.shape).reshape(2, -1)
     seen, flat = colours(axes, column - 0.4 * numbers, row - 0.4 * numbers), weights.ravel()
     scale = colours(bar, 0.5, np.linspace(0.01, 0.99, 99) * top)
-    pale_first = contrast(scale[0], (0, 0, 0)) > contrast(scale[-1], (0, 0, 0))
-    assert pale_first, f"{picture}: the smaller a weight, the darker it is, unlike in the other pictures"
+    assert contrast(scale[0], (0, 0, 0)) > contrast(scale[-1], (0, 0, 0)), f"{picture}: darker means less"
     distances = abs(seen[:, None] - scale).max(axis=-1)  # (cells, 99)
     read = np.where(distances.min(axis=-1) < 0.1, top * (1 + distances.argmin(axis=-1)) / 100, np.nan)
     wrong = np.flatnonzero(~np.isclose(read, flat, rtol=0, atol=0.05 * top, equal_nan=True))[:3]
@@ -101,6 +100,7 @@ def check_losses(figure, output):
     assert line.get_xydata().tolist() == points, f"the curve shows {line.get_xydata()}, not {points}"
     wrong = abs(colours(axes, *zip(*points)) - colors.to_rgb(line.get_color())).max(axis=-1) > 0.1
     assert not wrong.any(), f"in the picture of the loss, no curve is to be seen at {np.array(points)[wrong]}"
+    assert contrast(colors.to_rgb(line.get_color()), (1, 1, 1)) > 3, "the curve of the loss is too pale"
     assert axes.get_xlim()[0] == 0, f"the steps of the loss begin at {axes.get_xlim()[0]}, not at 0"
     assert not (axes.xaxis_inverted() or axes.yaxis_inverted()), "the loss is upside down or back to front"
     for axis, word in ((axes.xaxis, "step"), (axes.yaxis, "nats")):

@@ -90,8 +90,9 @@ def check_test(task, savepath, output):
                 title, labels = f"Encoder layer {layer + 1}", ("Attends to input step", "Input step")
         for name in pictures:
             if name.startswith("positional"):
-                bars = pictures[name].axes[0].patches
-                places = [(bar.get_center()[0], bar.get_y(), bar.get_height()) for bar in bars]
+                (axes,) = pictures[name].axes
+                assert [axes.get_xlabel(), axes.get_ylabel()] == ["Input step", "L2 norm"]
+                places = [(bar.get_center()[0], bar.get_y(), bar.get_height()) for bar in axes.patches]
                 right = [(step, 0, norm) for step, norm in enumerate(norms)]
                 np.testing.assert_allclose(places, right, atol=0.001, err_msg="bars of positional encodings")
     return letters, percent[0]

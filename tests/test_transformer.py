@@ -68,6 +68,7 @@ def check_test(output, savepath):
         rows = f"row of the question, {names[first]}," if number == len(layers) else "rows of the pets"
         title = f"Layer {number}: look at the {rows} in head {head}"
         assert figure.get_suptitle() == title, f"{figure.get_suptitle()!r} stands above what is {title!r}"
+        assert [figure.get_supylabel(), figure.get_supxlabel()] == ["Word", "Attends to word"]
         *maps, _ = figure.axes
         for head, (axes, weights) in enumerate(zip(maps, heads, strict=True), start=1):
             assert axes.get_title() == f"Head {head}", f"head {head} is called {axes.get_title()!r}"
