@@ -78,8 +78,7 @@ def parse_arguments(argv=None, saved=None):
     if args.input or args.sample_len or (args.plot and not args.train):
         args.test = True
     if not (args.train or args.test):
-        parser.print_help(sys.stderr)
-        sys.exit(2)
+        parser.exit(2, parser.format_help())
     return args
 
 
@@ -262,8 +261,7 @@ def test(args, model):
         columns = [f"{letter}\n{step}" for step, letter in enumerate(letters)]
         rows = [f"{step}: count of {letter}" for step, letter in enumerate(task.letters[1:])]
         title = f"Encoder-decoder attention\nPrediction: {prediction[0]}\nTruth: {truth[0]}"
-        path = args.plotpath / "encoder_decoder_attention.png"
-        draw_heatmap(title, weights, rows, columns, path)
+        draw_heatmap(title, weights, rows, columns, args.plotpath / "encoder_decoder_attention.png")
 
 
 # --- Drawing --------------------------------------------------------------------------------------------

@@ -82,8 +82,7 @@ def parse_arguments(argv=None, saved=None):
     if args.input or args.sample_len or (args.plot and not args.train):
         args.test = True
     if not (args.train or args.test):
-        parser.print_help(sys.stderr)
-        sys.exit(2)
+        parser.exit(2, parser.format_help())
     return args
 
 
@@ -286,8 +285,7 @@ def test(args, model):
         if args.self_att:
             columns = [f"{name}\n{step}" for step, name in enumerate([*task.letters[1:], "|A − B|"])]
             title = f"Self-attention\nInput: {letters}\n{answer}"
-            path = args.plotpath / "self_attention.png"
-            draw_heatmap(title, self_weights, rows, columns, path)
+            draw_heatmap(title, self_weights, rows, columns, args.plotpath / "self_attention.png")
 
 
 # --- Drawing --------------------------------------------------------------------------------------------

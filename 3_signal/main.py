@@ -87,8 +87,7 @@ def parse_arguments(argv=None, saved=None):
     if args.input or args.signal or (args.plot and not args.train):
         args.test = True
     if not (args.train or args.test):
-        parser.print_help(sys.stderr)
-        sys.exit(2)
+        parser.exit(2, parser.format_help())
     return args
 
 
@@ -208,9 +207,8 @@ class AttentionModel(tf.keras.Model):
         self.embedding = tf.keras.layers.Dense(hidden, name="embedding")
         self.positional_encoding = None
         if pos_enc:  # One learnt vector per position, the same for every input.
-            shape = (1, max_len + 1, hidden)
             self.positional_encoding = self.add_weight(
-                name="positional_encoding", shape=shape, initializer="zeros"
+                name="positional_encoding", shape=(1, max_len + 1, hidden), initializer="zeros"
             )
         self.encoder = [EncoderLayer(hidden, f"encoder_layer_{layer + 1}") for layer in range(enc_layers)]
         # One learnt query. It starts at zero, so at first all weights are equal.

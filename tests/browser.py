@@ -67,13 +67,15 @@ ASKED = f"""{LOOK}
     const end = (path, part) => nearest(start + path.getPointAtLength(part * path.getTotalLength())[axis]);
     const card = styleOf(stage.closest(".card")).backgroundColor;
     const drawn = (query) => all(document, query).filter(isSeen);
+    const top = (part) => part.getBoundingClientRect().top;
+    const rises = (line) => axis === "y" || top(line) < top(words[0]) - 9; // Above the words, not over them.
     const rem = parseFloat(styleOf(document.documentElement).fontSize);
     return {{
         words: words.map((word) => textOf(word.firstChild)),
         title: textOf(document.getElementById("ask_title")),
         lit: drawn("#ask_names [aria-pressed=true]").map(textOf),
         values: words.flatMap((word, place) => (all(word, ".value").some(isSeen) ? [place] : [])),
-        lines: drawn("#ask_arcs .arc").filter((line) => apart(styleOf(line).stroke, card) > 99)
+        lines: drawn("#ask_arcs .arc").filter((line) => apart(styleOf(line).stroke, card) > 99 && rises(line))
             .map((line) => [end(line, 0), end(line, 1), parseFloat(styleOf(line).strokeWidth) / rem]),
         numbers: drawn("#ask_arcs text").map((one) =>
             [nearest(middle(one.getBoundingClientRect()) + (axis === "x" ? 1.5 : 0.6) * rem), textOf(one)]),
@@ -116,25 +118,13 @@ MIDDLE = """
     return [x + width / 2, y + height / 2];
 """
 CALM = {"name": "prefers-reduced-motion", "value": "reduce"}  # Movement takes a test's time.
-TEXT = 0.0051  # The precision of a number with two decimals.
 
 
 class Page:
     """The page in a browser, as a user has it before them."""
 
-    def __init__(self):
-        self.visits, self.options = 0, webdriver.ChromeOptions()
-        for flag in FLAGS:
-            self.options.add_argument(f"--{flag}")
-        self.options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.options.binary_location = next(filter(None, map(shutil.which, BROWSERS)), "")
-        self.start()
-
-    def start(self):
-        """Start the browser."""
-        service = webdriver.ChromeService(shutil.which("chromedriver"))
-        self.driver = webdriver.Chrome(self.options, service)
-        self.driver.set_script_timeout(program.DEADLINE)
+    def __init__(self, driver):
+        self.driver = driver
 
     def reset(self):
         """Forget what another test has set and left, and show nothing."""
@@ -146,9 +136,9 @@ class Page:
         self.driver.get_log("browser")
 
     def visit(self, address=""):
-        """Open the page anew; without another name, one would only go elsewhere in it."""
-        self.visits += 1
-        self.driver.get(f"{PAGE.as_uri()}?{self.visits}{address}")
+        """Open the page anew; from the page itself, one would only go elsewhere in it."""
+        self.driver.get("about:blank")
+        self.driver.get(f"{PAGE.as_uri()}{address}")
 
     def command(self, name, **parameters):
         """Send a command of the Chrome DevTools Protocol; what it sets holds until the test ends."""
@@ -324,25 +314,21 @@ class Asked:
             widths[end] = width * (start == row)
         for place, number in seen["numbers"]:
             read[place] = float(number)
-        which = f"from {text[row]} to {', '.join(text[:row])} and itself"
         wide = 1.15 * expected[:row]  # The line of a word to itself would be a blot.
-        same(widths[:row], wide, f"how thick one sees the lines {which}, in rem", 0.01)
-        same(read, np.where(expected > 0.045, expected, 0), f"numbers at the lines {which}")
-        same(seen["told"], expected, f"what is said of the lines {which}")
+        same(widths[:row], wide, f"how thick one sees the lines to {text[:row]}, in rem", 0.01)
+        same(read, np.where(expected > 0.045, expected, 0), f"numbers at the lines to {text}")
+        same(seen["told"], expected, f"what is said of the lines to {text}")
         assert all(one == at for one, at in seen["knobs"]), f"knobs, and at which word: {seen['knobs']}"
         for word, percent, bar in seen["chances"]:
             chance = chances[-1, self.reference.known.index(word)]
             same([int(percent[:-1]) / 100, bar], 2 * [chance], f"the chance of {word}, and its bar", 0.011)
-        most = int(expected.argmax())
-        values = [most] if most % 2 and expected[most] > 0.3 else []
-        marked = f"pet of {seen['title']}, values at the words {seen['values']}"
-        assert (seen["title"], seen["values"]) == (text[row], values), f"{marked}; asked for {text[row]}"
-        assert seen["lit"] == [text[row]], f"of the names, {seen['lit']} is lit, and {text[row]} is asked for"
-        said = self.reference.known[chances[-1].argmax()]
-        assert seen["answer"] == said, f"the model says {said}, and one sees {seen['answer']}"
+        most, asked = int(expected.argmax()), text[row]
+        values = [most] if most % 2 and expected[most] > 0.3 else []  # The words below which it says "value".
         attends = [] if moves else ["learnt" if factor else "equal"]
-        assert seen["attends"] == attends, f"it attends as {attends}, and {seen['attends']} is lit"
-        return said
+        right = {"title": asked, "lit": [asked], "values": values, "attends": attends}
+        right["answer"] = self.reference.known[chances[-1].argmax()]
+        assert {name: seen[name] for name in right} == right, "what one sees in Ask, and what is right"
+        return right["answer"]
 
 
 class Reference(formula.Model):
@@ -383,8 +369,8 @@ class Reference(formula.Model):
         return chances, self.weights
 
 
-def same(found, expected, what, atol=TEXT):
-    """Check that one sees the same numbers, at the precision of a text."""
+def same(found, expected, what, atol=0.0051):
+    """Check that one sees the same numbers, at the precision of two decimals."""
     np.testing.assert_allclose(found, expected, rtol=0, atol=atol, err_msg=what)
 
 
@@ -421,12 +407,24 @@ def pytest_runtest_makereport(item):
     return report
 
 
+def chromium():
+    """Return the driver of a Chromium without a window."""
+    options = webdriver.ChromeOptions()
+    for flag in FLAGS:
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    options.binary_location = next(filter(None, map(shutil.which, BROWSERS)), "")
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    driver.set_script_timeout(program.DEADLINE)
+    return driver
+
+
 @pytest.fixture(scope="session")
 def browser():
-    """Return a Chromium without a window; it is skipped, and says how to get one, where there is none."""
+    """Return the page in a Chromium; where there is none, a test is skipped, and says how to get one."""
     os.environ["SE_OFFLINE"] = "true"  # Take the driver that is there, and download none.
     try:
-        page = Page()
+        page = Page(chromium())
     except common.WebDriverException as error:
         pytest.skip(f"{MISSING} ({type(error).__name__})")
     yield page
@@ -440,7 +438,7 @@ def page(browser):
         browser.reset()
     except (common.WebDriverException, urllib3.exceptions.HTTPError):  # Lost, as on a busy machine happens.
         browser.driver.service.stop()
-        browser.start()
+        browser.driver = chromium()
         browser.reset()
     yield browser
     log = browser.driver.get_log("browser")

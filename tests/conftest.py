@@ -1,6 +1,5 @@
-"""What the tests share: trained models, a folder with a small one, and what is said of skipped tests."""
+"""What the tests share: trained models, and a folder with a small one."""
 
-import collections
 import functools
 import os
 import pathlib
@@ -49,9 +48,7 @@ def trained(tmp_path_factory):
                     keras = {"KERAS_HOME": str(folder), "TF_USE_LEGACY_KERAS": "1", "KERAS_BACKEND": "jax"}
                     completed = program.run(task, *words, environment=keras)
                 said = program.messages(completed)
-                assert completed.returncode == 0 and not said, (
-                    f"with {words}, Task {variant} says {said[-3:]}"
-                )
+                assert completed.returncode == 0 and not said, f"Task {variant} says {said[-3:]}"
                 (folder / "output.txt").write_text(completed.stdout, encoding="utf-8")
         training.stdout = (folder / "output.txt").read_text(encoding="utf-8")
         return training
@@ -76,11 +73,3 @@ def small(tmp_path_factory):
 def savepath(small, tmp_path):
     """Return a folder with a model of Task 1 that a test may spoil."""
     return shutil.copytree(small(1), tmp_path / "models")
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Say in a line for each reason how many tests were skipped, and what they need."""
-    skipped = terminalreporter.stats.get("skipped", ())
-    reasons = collections.Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
-    for reason, count in reasons.items():
-        terminalreporter.write_line(f"{count} skipped: {reason}")

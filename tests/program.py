@@ -109,10 +109,8 @@ def in_process(task, *flags, compiled=True):
             except SystemExit as end:
                 status = end.code
     drawn = module.plt.get_fignums() if status == 0 and "--plot" in flags else []
-    assert sum(windows, []) == drawn, (
-        f"{len(drawn)} pictures are drawn, but plt.show() opens windows for {len(sum(windows, []))}:"
-        " the others are never seen"
-    )
+    opened = sum(windows, [])
+    assert opened == drawn, f"{len(drawn)} pictures are drawn, and plt.show() opens {len(opened)} windows"
     module.tf.config.run_functions_eagerly(False)
     return subprocess.CompletedProcess(flags, status, output.getvalue(), errors.getvalue())
 
@@ -132,12 +130,10 @@ def messages(completed):
 
 def refused(completed, status, *named):
     """Check that a run ended with this status and one line of its own, which names a flag or a file."""
-    lines = messages(completed)
-    good = len(lines) == 1 and all(str(word) in lines[0] for word in (": error: ", *named))
-    assert good and completed.returncode == status, (
-        f"{' '.join(map(str, completed.args))} ends with status {completed.returncode} and says {lines};"
-        f" it should end with status {status} and one line, an error that names {[*map(str, named)]}"
-    )
+    lines, named = messages(completed), [": error: ", *map(str, named)]
+    good = len(lines) == 1 and all(word in lines[0] for word in named) and completed.returncode == status
+    said = f"{completed.args} ends with status {completed.returncode} and says {lines}"
+    assert good, f"{said}; it should end with status {status} and one line, which names {named[1:]}"
 
 
 # --- What it has left -------------------------------------------------------------------------------------
@@ -174,8 +170,7 @@ def same(printed, expected, tolerance):
     """Check that two texts are the same, but for this difference between their numbers."""
     number = r"\d+\.\d+|\d+"
     for pair in itertools.zip_longest(printed.splitlines(), expected.splitlines(), fillvalue="(nothing)"):
-        (words, found), (others, right) = (
-            (re.sub(number, "0", line), [float(each) for each in re.findall(number, line)]) for line in pair
-        )
+        words, others = (re.sub(number, "0", line) for line in pair)
+        found, right = ([float(each) for each in re.findall(number, line)] for line in pair)
         alike = words == others and found == pytest.approx(right, abs=tolerance)
         assert alike, "printed is the line\n  {}\nwhere this is right:\n  {}".format(*pair)

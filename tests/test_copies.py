@@ -55,13 +55,9 @@ def test_what_two_programs_have_in_common_is_the_same(one, other):
     (functions, flags), (others, other_flags) = parts(one), parts(other)
     for name in [*(OF_ALL if other == "transformer" else OF_TASKS), "load"]:
         different = drift(functions[name], others[name], flags ^ other_flags)
-        what, files = (
-            f"{name}()" if name else "the last lines",
-            [program.SCRIPTS[one], program.SCRIPTS[other]],
-        )
         if different:
-            advice = f"{what} of {' and '.join(files)} differ: make the same change in both"
-            pytest.fail("\n    ".join([advice, *different]), pytrace=False)
+            what = f"{name or 'the end'} of {program.SCRIPTS[one]} and {program.SCRIPTS[other]} differ"
+            pytest.fail("\n    ".join([f"{what}: change both", *different]), pytrace=False)
 
 
 @pytest.mark.parametrize("task", program.SCRIPTS)

@@ -23,9 +23,7 @@ def test_an_edit_applies_and_the_edited_model_answers(task, edit):
     try:
         module = edits.load(task, edit)
     except ValueError as error:
-        pytest.fail(
-            f"edit {edit} no longer fits {program.SCRIPTS[task]}; change its file: {error}", pytrace=False
-        )
+        pytest.fail(f"edit {edit} no longer fits {program.SCRIPTS[task]}: {error}", pytrace=False)
     if task == "transformer":
         logits, _ = module.Transformer(4, 32, 2, 4)(module.next_batch(np.random.default_rng(0), 4, 2)[:, :-1])
         assert logits.shape == (2, 15, 16)

@@ -8,56 +8,45 @@ import program
 import pytest
 
 TASKS = {"1": 1, "2": 2, "3": 3, "T": "transformer"}
-# The tasks and the flags. The answer names the last of the flags.
-WRONG = """
-    123T --steps 0
-    123T --steps 1.5
-    123T --lr 0
-    123T --lr nan
-    123T --batchsize 0
-    123T --print_every 0
-    123T --save_every -1
-    123  --max_len 0
-    123  --vocab_size 27
-    2    --vocab_size 1
-    123T --seed -1
-    12   --sample_len 0
-    3    --enc_layers -1
-    12   --input "A BD"
-    12   --input Aß
-    123T --input ""
-    3    --input "A B"
-    3    --max_len 2 --input ABCA
-    3    --signal D
-    3    --signal A --input ABC
-    123T --plot=yes
-    123T --step 5
-    13T  --self_att
-    12T  --pos_enc
-    T    --pairs 9
-    T    --hidden 30
-    T    --input "Anna dog Ben"
-    T    --input "dog Anna dog Anna"
-    T    --input "Anna Ben dog cat Anna"
-    T    --input "Ian dog Ian"
-    T    --input "Anna dog Anna dog Anna dog Anna dog Anna dog Anna dog Anna dog Anna dog Anna"
-"""
+WRONG = {  # Of which tasks. The answer names the last of the flags.
+    "123T": ["--steps 0", "--steps 1.5", "--lr 0", "--lr nan", "--batchsize 0", "--print_every 0", "--step 5",
+             "--save_every -1", "--seed -1", "--plot=yes", '--input ""'],
+    "123": ["--max_len 0", "--vocab_size 27"],
+    "13T": ["--self_att"],
+    "12T": ["--pos_enc"],
+    "12": ["--sample_len 0", '--input "A BD"', "--input Aß"],
+    "2": ["--vocab_size 1"],
+    "3": ["--enc_layers -1", '--input "A B"', "--max_len 2 --input ABCA", "--signal D",
+          "--signal A --input AB"],
+    "T": ["--pairs 9", "--hidden 30", '--input "Anna dog Ben"', '--input "dog Anna dog Anna"',
+          '--input "Anna Ben dog cat Anna"', '--input "Ian dog Ian"', '--input "' + 9 * "Anna dog " + '"'],
+}  # fmt: skip
+SAVED = {
+    "1": ["--max_len 11"],
+    "3": ["--input AAAAAAAAAAAA", "--signal D"],
+    "T": ["--layers 1", '--input "Ian dog Ian"'],
+}
 
 
-def split(line):
-    """Return the tasks, the words and the last flag of a line."""
-    tasks, *words = shlex.split(line)
-    return tasks, words, re.findall(r"--\w+", line)[-1]
+def each(wrong):
+    """Return the mark of a test that is run for each task and each line of wrong flags."""
+    lines = [(TASKS[task], line) for tasks, lines in wrong.items() for line in lines for task in tasks]
+    return pytest.mark.parametrize(("task", "line"), lines)
 
 
-@pytest.mark.parametrize("line", WRONG.strip().splitlines())
-def test_a_wrong_flag_is_refused_before_the_training(line, tmp_path):
-    tasks, words, flag = split(line)
-    for task in tasks:
-        paths = (f"--savepath={tmp_path / 'models'}", "--plot", f"--plotpath={tmp_path / 'plots'}")
-        completed = program.in_process(TASKS[task], "--train", *paths, *words)
-        program.refused(completed, 2, flag)
-        assert not completed.stdout and not list(tmp_path.iterdir())
+@each(WRONG)
+def test_a_wrong_flag_is_refused_before_the_training(task, line, tmp_path):
+    paths = (f"--savepath={tmp_path / 'models'}", "--plot", f"--plotpath={tmp_path / 'plots'}")
+    completed = program.in_process(task, "--train", *paths, *shlex.split(line))
+    program.refused(completed, 2, re.findall(r"--\w+", line)[-1])
+    assert not completed.stdout and not list(tmp_path.iterdir())
+
+
+@each(SAVED)
+def test_what_contradicts_the_saved_model_is_refused(task, line, small):
+    completed = program.in_process(task, "--test", *shlex.split(line), "--savepath", small(task))
+    program.refused(completed, 2, re.findall(r"--\w+", line)[-1])
+    assert not completed.stdout
 
 
 @pytest.mark.parametrize("task", program.SCRIPTS)
@@ -70,23 +59,6 @@ def test_what_the_flags_alone_tell_does_not_wait_for_the_packages(task):
     no_mode = program.run(task, "--steps", 5, python=python)
     assert (no_mode.returncode, no_mode.stdout, no_mode.stderr) == (2, "", described.stdout)
     program.refused(program.run(task, "--test", "--input", "Ä", python=python), 2, "--input")
-
-
-SAVED = """
-    1 --max_len 11
-    3 --input AAAAAAAAAAAA
-    3 --signal D
-    T --layers 1
-    T --input "Ian dog Ian"
-"""
-
-
-@pytest.mark.parametrize("line", SAVED.strip().splitlines())
-def test_what_contradicts_the_saved_model_is_refused(line, small):
-    task, words, flag = split(line)
-    completed = program.in_process(TASKS[task], "--test", *words, "--savepath", small(TASKS[task]))
-    program.refused(completed, 2, flag)
-    assert not completed.stdout
 
 
 # A model that is not there: files that are, and what the answer names.

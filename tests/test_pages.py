@@ -36,12 +36,6 @@ def pages(site):
     return {path: path.read_text(encoding="utf-8") for path in paths}
 
 
-def links(text):
-    """Return where a page's links and pictures lead, a list of pairs: the path, and what stands after #."""
-    found = re.findall(r'(?:href|src)="([^"]*)"', text)
-    return [urllib.parse.urldefrag(html.unescape(link)) for link in found]
-
-
 def test_every_page_becomes_one_with_its_title_its_folds_and_no_markdown_left(site, pages):
     """A README.md becomes index.html; a fold without an empty line in it would show its Markdown as it is."""
     expected = {}
@@ -66,7 +60,8 @@ def test_every_link_leads_somewhere(site, pages):
     assert len(walked) == 6 and here.name == "play.html", f"Next leads from {walked} to {here}"
     for path, text in pages.items():
         followed = set()
-        for goal, place in links(text):
+        for link in re.findall(r'(?:href|src)="([^"]*)"', text):
+            goal, place = urllib.parse.urldefrag(html.unescape(link))
             if not goal.startswith("https://"):
                 file = (path.parent / goal).resolve() if goal else path
                 assert file.is_file(), f"{path} leads to {goal}, which isn't there"
@@ -95,12 +90,8 @@ def test_every_link_of_the_page_to_play_with_leads_somewhere_on_the_site(site, b
 
 
 WIDTH = """
-    const [done] = arguments;
     document.querySelectorAll("details").forEach((fold) => { fold.open = true; });
-    const phone = matchMedia("(width: 390px)"); // A browser under load may still be at the width before.
-    const measure = () => { if (phone.matches) done(document.documentElement.scrollWidth); };
-    phone.addEventListener("change", measure);
-    measure();
+    return document.documentElement.scrollWidth;
 """
 
 
@@ -110,6 +101,7 @@ def test_no_page_is_wider_than_a_phone(pages, browser):
     widths = {}
     for path in pages:
         browser.driver.get(path.as_uri())
-        widths[path] = browser.driver.execute_async_script(WIDTH)
+        browser.wait(lambda: browser.js("return matchMedia('(width: 390px)').matches"))  # Under load, later.
+        widths[path] = browser.js(WIDTH)
     browser.command("Emulation.clearDeviceMetricsOverride")
     assert widths == dict.fromkeys(pages, 390), "pages, and how wide they are on a phone of 390 pixels"

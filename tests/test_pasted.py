@@ -34,9 +34,6 @@ def blocks(page, kind, indent=9):
     return [textwrap.dedent(block) for space, name, block in found if name == kind and len(space) <= indent]
 
 
-# --- Flags and code ---------------------------------------------------------------------------------------
-
-
 def defaults(task):
     """Return a dict from a program's flags to their defaults, as a table writes them; None, if in words."""
     known = {"--help": None}
@@ -79,17 +76,19 @@ def test_code_in_a_page_is_code_of_its_program(task):
     assert quoted and all(" ".join(block.split()) in source for block in quoted)
 
 
-# --- What is pasted and printed ---------------------------------------------------------------------------
+def put_model(task, folder):
+    """Put the page's model of a task into a folder, as its program names it; return its flags."""
+    name, _ = SAMPLES[task]
+    flags = play.MODELS[name].flags
+    checkpoint = "transformer.npz" if task == "transformer" else f"checkpoint{flags.replace('--', '_')}.npz"
+    shutil.copy(play.FOLDER / "checkpoints" / f"{name}.npz", folder / checkpoint)
+    return flags.split()
 
 
 @pytest.mark.parametrize("task", SAMPLES)
 def test_a_printed_sample_is_what_the_program_prints(task, tmp_path):
     """Another processor may round differently, and the accuracy is that of other sequences."""
-    name, text = SAMPLES[task]
-    flags = play.MODELS[name].flags
-    checkpoint = "transformer.npz" if task == "transformer" else f"checkpoint{flags.replace('--', '_')}.npz"
-    shutil.copy(play.FOLDER / "checkpoints" / f"{name}.npz", tmp_path / checkpoint)
-    words = ("--test", "--input", text, "--savepath", tmp_path, *flags.split())
+    words = ("--test", "--input", SAMPLES[task][1], "--savepath", tmp_path, *put_model(task, tmp_path))
     printed = program.output_of(task, *words).strip()
     (sample,) = (block for block in blocks(PAGES[task], "") if re.match(r"(?s)(Input|Text): \n.*Acc", block))
     for one, other, tolerance in zip(printed.split("Accuracy"), sample.split("Accuracy"), (0.002, 0.8)):
@@ -124,10 +123,8 @@ def own_folder(tmp_path, monkeypatch):
     """Return a function that makes a folder with a task's program and the page's model, and goes there."""
 
     def make(task):
-        name = SAMPLES[task][0]
-        checkpoint = f"checkpoint{play.MODELS[name].flags.replace('--', '_')}.npz"
         (tmp_path / "models").mkdir()
-        shutil.copy(play.FOLDER / "checkpoints" / f"{name}.npz", tmp_path / "models" / checkpoint)
+        put_model(task, tmp_path / "models")
         shutil.copy(program.script(task), tmp_path)
         monkeypatch.syspath_prepend(tmp_path)
         monkeypatch.delitem(sys.modules, "main", raising=False)
@@ -144,11 +141,8 @@ def test_the_pasted_scores_and_answers_are_those_of_the_page(own_folder, capsys)
     (sample,) = re.findall(r"Output step 3:\n\[(.*)\]", page)
     np.testing.assert_allclose(formula.softmax(found[3]), np.fromstring(sample, sep=","), atol=0.02)
     answers = re.findall(r"\] (\d)$", scores, re.MULTILINE)
-    table = re.findall(
-        r"^\| (?:none|that letter's count|the difference step's own|both) \| \W*(\d)\W* \| \W*(\d)",
-        page,
-        re.M,
-    )
+    handed_over = "none|that letter's count|the difference step's own|both"
+    table = re.findall(rf"^\| (?:{handed_over}) \| \W*(\d)\W* \| \W*(\d)", page, re.MULTILINE)
     assert answers == [*np.ravel(table, order="F")], scores
 
 

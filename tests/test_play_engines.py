@@ -107,16 +107,6 @@ def webkit(folder):
             service.stop()
 
 
-class Elsewhere(browser.Page):
-    def __init__(self, driver):
-        self.driver, self.visits = driver, 0
-
-    def visit(self, address):
-        """Open the page anew. Firefox would not wait if only the end of the address were another."""
-        self.driver.get("about:blank")
-        super().visit(address)
-
-
 @pytest.mark.filterwarnings("ignore:setting remote_server_addr:DeprecationWarning")  # Selenium's own.
 @pytest.mark.parametrize("engine", [firefox, webkit])
 def test_the_page_works_in(engine, tmp_path, monkeypatch):
@@ -124,7 +114,7 @@ def test_the_page_works_in(engine, tmp_path, monkeypatch):
     copy.write_text(browser.PAGE.read_text("utf-8").replace("<title>", f"{LISTENER}<title>", 1), "utf-8")
     monkeypatch.setattr(browser, "PAGE", copy)
     with engine(tmp_path) as driver, driver:  # The latter quits.
-        page = Elsewhere(driver)
+        page = browser.Page(driver)
         for view in VIEWS:
             frame.write_text(f'<iframe width="390" height="844" src="play.html#{view}"></iframe>')
             driver.get(frame.as_uri())

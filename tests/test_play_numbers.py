@@ -34,9 +34,6 @@ def test_the_page_is_what_its_sources_give_and_asks_no_network(tmp_path, page):
     assert page.js("return performance.getEntriesByType('resource').length") == 0, "it asks for a file"
 
 
-# --- Weights and answers ----------------------------------------------------------------------------------
-
-
 def random_text(reference, seed):
     """Return random letters, a str, or words, a list, that a model can read."""
     generator, settings = np.random.default_rng(seed), reference.settings
@@ -134,21 +131,14 @@ def test_the_letter_with_the_first_position_s_vector_is_counted(page):
     for step in (*range(1, 11), 0):
         page.choose(str(step), "mark")
         reference = browser.Reference(CHECKPOINTS["signal_pos_enc"])
-        reference.arrays["positional_encoding"][:, [0, step]] = reference.arrays["positional_encoding"][
-            :, [step, 0]
-        ]
+        vectors = reference.arrays["positional_encoding"][0]
+        vectors[[0, step]] = vectors[[step, 0]]
         chances, _ = reference(text)
         seen = page.seen()
         browser.same(seen["chances"], chances.max(axis=-1), "how sure it says it is")
         right = text.count(text[step]) - 1
         assert seen["answers"] == [str(right)] and "✓ right" in seen["verdicts"][0] and page.accuracy() > 980
-    page.choose("5", "mark")
-    seen = page.seen()
-    page.visit(f"#{page.link}")
-    assert page.value("mark") == "5" and page.seen() == seen
 
-
-# --- Training ---------------------------------------------------------------------------------------------
 
 # Counts of ␣, A, B, C in sequences of ten; a letter that is missing, and one that is all there is.
 BATCH = [[3, 2, 3, 2], [0, 10, 0, 0], [10, 0, 0, 0], [1, 0, 4, 5], [2, 6, 1, 1], [4, 1, 1, 4]]
@@ -162,7 +152,7 @@ SET_UP = """
 STEP = """
     const { loss, gradients } = training.gradients(arguments[0]);
     training.adam(gradients);
-    return [loss, gradients, training.weights];
+    return [loss, training.weights];
 """
 
 
@@ -172,7 +162,7 @@ def rows(weight):
 
 
 @pytest.mark.parametrize("factor", [1, 0])
-def test_gradients_and_steps_of_adam_are_those_of_keras(page, factor):
+def test_a_step_of_training_is_that_of_keras(page, factor):
     """With learnt weights, and with equal ones, where no gradient goes through the scores."""
     page.visit("#train")
     generator = np.random.default_rng(2)
@@ -193,9 +183,7 @@ def test_gradients_and_steps_of_adam_are_those_of_keras(page, factor):
             loss = loss_function(answers, model.logits_layer(decoding))
         gradients = tape.gradient(loss, list(weights.values()))
         optimizer.apply(gradients, list(weights.values()))
-        found_loss, found, trained = page.js(STEP, texts)
-        for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
+        found, trained = page.js(STEP, texts)
+        assert found == pytest.approx(float(loss), rel=1e-3), f"the loss at step {step}"
+        for name, weight in weights.items():
             np.testing.assert_allclose(trained[name], rows(weight), atol=2e-4, err_msg=f"{name}, step {step}")
-            if step == 0:
-                np.testing.assert_allclose(found[name], rows(gradient), rtol=1e-3, atol=1e-6)
-                assert found_loss == pytest.approx(float(loss), rel=1e-5)

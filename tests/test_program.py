@@ -90,8 +90,9 @@ def check_test(task, savepath, output):
                 title, labels = f"Encoder layer {layer + 1}", ("Attends to input step", "Input step")
         for name in pictures:
             if name.startswith("positional"):
-                bars = pictures[name].axes[0].patches
-                places = [(bar.get_center()[0], bar.get_y(), bar.get_height()) for bar in bars]
+                (axes,) = pictures[name].axes
+                assert [axes.get_xlabel(), axes.get_ylabel()] == ["Input step", "L2 norm"]
+                places = [(bar.get_center()[0], bar.get_y(), bar.get_height()) for bar in axes.patches]
                 right = [(step, 0, norm) for step, norm in enumerate(norms)]
                 np.testing.assert_allclose(places, right, atol=0.001, err_msg="bars of positional encodings")
     return letters, percent[0]
@@ -106,13 +107,8 @@ def test_a_training_is_as_good_as_the_original_and_its_model_is_loaded_again(var
     *_, complete, saved = text.splitlines()
     losses = program.losses(text)
     assert list(losses) == list(range(50, 1001 if task == 2 else 2001, 50))
-    as_before = losses[50] == pytest.approx(first, abs=1e-3)
-    assert as_before, (
-        f"--seed 1 gives the loss {losses[50]} at step 50, and gave {first} when figures were measured"
-    )
-    assert losses[max(losses)] < last, (
-        f"the training ends with the loss {losses[max(losses)]}, not below {last}"
-    )
+    assert losses[50] == pytest.approx(first, abs=1e-3), "--seed 1 gives another loss than before"
+    assert losses[max(losses)] < last, "the training ends with a larger loss than usual"
     assert complete == "Training complete!"
     assert saved == f"Model saved to {training.savepath}{os.sep}checkpoint{ending}.npz."
     assert program.files(training.savepath) == [f"checkpoint{ending}.npz"]
@@ -123,12 +119,10 @@ def test_a_training_is_as_good_as_the_original_and_its_model_is_loaded_again(var
     drawn = {f"loss{ending}.png", *program.files(tmp_path / "new")}
     assert set(program.files(training.plotpath)) == drawn
     letters, right = check_test(task, training.savepath, again)
-    assert least <= right <= most, f"{right}% of sequences are right, which is not between {least} and {most}"
+    assert least <= right <= most, f"{right}% of sequences are right"
     seen = program.load(task).Task(generator=np.random.default_rng(1))  # What the training has begun with.
     training_has = "".join(seen.prettify(seen.next_batch(1)[0]).flat)
-    assert letters != training_has and len(letters) == len(training_has), (
-        f"{letters!r} is tested, and trained on"
-    )
+    assert letters != training_has and len(letters) == len(training_has), f"{letters!r} is trained on"
 
 
 INPUTS = [  # What the sequence is then, a regular expression. Each means --test.

@@ -85,9 +85,6 @@ def test_an_edited_copy_has_its_own_name_and_its_folders_beside_it(savepath, tmp
     assert not program.in_process(path, "--test").returncode
 
 
-# --- Folders, signals, numbers that are none --------------------------------------------------------------
-
-
 @POSIX
 def test_a_full_disk_or_a_folder_that_cannot_be_written_is_one_line_and_no_model_is_lost(savepath, tmp_path):
     before = program.checkpoint(savepath).read_bytes()
@@ -118,10 +115,7 @@ def test_ctrl_c_and_two_trainings_into_one_folder_leave_a_whole_model(savepath):
     program.wait_until(lambda: saved() != 2 or process.poll(), "the other training has saved again")
     process.send_signal(signal.SIGINT)
     completed = program.finish(process)
-    said = program.messages(completed)
-    assert completed.returncode == 130 and not said, (
-        f"Ctrl-C: status {completed.returncode}, and it says {said}"
-    )
+    assert (completed.returncode, program.messages(completed)) == (130, []), "what Ctrl-C leaves"
     assert any(step % 50 for step in steps - {2})  # It has saved as often as it was told.
     printed = max(program.losses(completed.stdout))
     assert saved() >= printed - 1, f"step {printed} is printed, and the model is that of step {saved()}"
@@ -136,13 +130,10 @@ def test_a_training_that_is_killed_has_printed_its_losses_and_left_a_model(task,
     program.wait_until(lambda: list(tmp_path.glob("*.npz")) or process.poll() is not None, "a model is saved")
     process.kill()
     completed = program.finish(process)
-    assert "Training complete!" not in completed.stdout and program.checkpoint(tmp_path), (
-        "there is no model before the end of the training: who stops it has nothing"
-    )
+    assert "Training complete!" not in completed.stdout, "there is no model before the end of the training"
     step = program.contents(tmp_path)[1]["step"]
-    assert step in program.losses(completed.stdout), (
-        f"the model of step {step} is saved, and through a pipe one has seen only {completed.stdout!r}"
-    )
+    printed = program.losses(completed.stdout)
+    assert step in printed, f"step {step} is saved, and through a pipe one has seen only {printed}"
 
 
 @pytest.mark.parametrize("lr", (1e9, 1e39))  # The loss is the first that is none, or the weights are.

@@ -1,7 +1,5 @@
-"""The transformer: its texts and its attention, what it prints and draws."""
+"""The transformer: its attention, what it prints and draws."""
 
-import collections
-import math
 import re
 
 import figures
@@ -11,38 +9,9 @@ import program
 import pytest
 
 
-@pytest.fixture(scope="module")
-def module():
-    """Return transformer.py as a module."""
-    return program.load("transformer")
-
-
-@pytest.mark.parametrize("pairs", (1, 4, 8))
-def test_each_text_introduces_pairs_and_asks_for_them(pairs, module):
-    """Each number of pairs, each pet and each question equally often, within five standard deviations."""
-    words = module.vocabulary(pairs)
-    names, pets = words[: 2 * pairs], words[2 * pairs :]
-    texts = module.next_batch(np.random.default_rng(0), pairs, 3, 2000)
-    assert texts.shape == (3, 2000, 4 * pairs) and texts.dtype == np.int32 and len(set(words)) == 4 * pairs
-    introduced, said, asked = collections.Counter(), collections.Counter(), collections.Counter()
-    for text in texts.reshape(6000, -1):
-        text = [words[number] for number in text]
-        assert set(text[::2]) <= set(names) and set(text[1::2]) <= set(pets)
-        right = program.pets_of(text)
-        first = min(right) // 2  # How many pairs come before the first question, and after it no new name.
-        assert len(set(text[::2])) == first and all(text[place + 1] == pet for place, pet in right.items())
-        introduced[first] += 1
-        said[text[1]] += 1
-        asked[text[: 2 * first : 2].index(text[-2])] += first == pairs
-    for counts, several in ((introduced, pairs), (said, 2 * pairs), (asked, pairs)):
-        mean = sum(counts.values()) / several
-        assert [*counts.values()] == several * [pytest.approx(mean, abs=5 * math.sqrt(mean))]
-    for text in module.next_batch(np.random.default_rng(0), pairs, 50, introduced=pairs):
-        assert len(set(text[::2])) == len(set(text[: 2 * pairs : 2])) == pairs
-
-
 @pytest.mark.parametrize(("hidden", "heads"), ((12, 3), (8, 1)))
-def test_attention_is_that_of_keras(hidden, heads, module):
+def test_attention_is_that_of_keras(hidden, heads):
+    module = program.load("transformer")
     vectors = np.random.default_rng(0).normal(size=(2, 7, hidden)).astype(np.float32)
     attention = module.Attention(heads)
     output, weights = attention(vectors)
@@ -57,21 +26,6 @@ def test_attention_is_that_of_keras(hidden, heads, module):
     expected = keras_attention(vectors, vectors, use_causal_mask=True, return_attention_scores=True)
     np.testing.assert_allclose(output, expected[0], atol=1e-5)
     np.testing.assert_allclose(weights, expected[1], atol=1e-6)
-
-
-def test_the_model_is_the_formula(module):
-    settings = {"pairs": 4, "hidden": 12, "layers": 3, "heads": 2}
-    model, generator = module.Transformer(**settings), np.random.default_rng(0)
-    for weight in model.weights:
-        weight.assign(generator.normal(size=weight.shape) / 2 + ("gamma" in weight.path))
-    words, reference = module.next_batch(generator, 4, 3)[:, :-1], formula.of(model)
-    chances = reference.transformer(settings, words)
-    for length in (15, 4):  # One after the other, also by Keras's own way.
-        for logits, weights in (model(words[:, :length]), model.predict(words[:, :length], verbose=0)):
-            np.testing.assert_allclose(formula.softmax(logits), chances[:, :length], atol=1e-4)
-            for one, heads in zip(weights, reference.weights.values(), strict=True):
-                expected = np.stack(heads, axis=1)[:, :, :length, :length]
-                np.testing.assert_allclose(one, expected, atol=1e-4)
 
 
 def check_test(output, savepath):
@@ -114,6 +68,7 @@ def check_test(output, savepath):
         rows = f"row of the question, {names[first]}," if number == len(layers) else "rows of the pets"
         title = f"Layer {number}: look at the {rows} in head {head}"
         assert figure.get_suptitle() == title, f"{figure.get_suptitle()!r} stands above what is {title!r}"
+        assert [figure.get_supylabel(), figure.get_supxlabel()] == ["Word", "Attends to word"]
         *maps, _ = figure.axes
         for head, (axes, weights) in enumerate(zip(maps, heads, strict=True), start=1):
             assert axes.get_title() == f"Head {head}", f"head {head} is called {axes.get_title()!r}"

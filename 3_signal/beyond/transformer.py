@@ -81,8 +81,7 @@ def parse_arguments(argv=None, saved=None):
     if args.input or (args.plot and not args.train):
         args.test = True
     if not (args.train or args.test):
-        parser.print_help(sys.stderr)
-        sys.exit(2)
+        parser.exit(2, parser.format_help())
     return args
 
 
